@@ -1,0 +1,1 @@
+"""A context engine for agents that work in healthcare."""

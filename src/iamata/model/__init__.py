@@ -1,0 +1,1 @@
+"""The nouns: frozen, valid when made, no input or output."""

@@ -1,0 +1,79 @@
+"""What is held of one patient, and what it comes to for one reader at one moment."""
+
+from __future__ import annotations
+
+import msgspec
+
+from iamata.model.attribution import Attribution
+from iamata.model.conflict import Conflict
+from iamata.model.decision import Decision
+from iamata.model.document import Document
+from iamata.model.fact import Fact
+from iamata.model.link import Link
+from iamata.model.memory import Memory
+from iamata.model.passage import Passage
+from iamata.model.provenance import SourceKind
+from iamata.model.scope import Subject
+from iamata.model.session import Session
+from iamata.model.sighting import Sighting
+from iamata.model.stamp import Moment
+from iamata.model.statement import Reference, Statement
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything stored of one patient: the set that the fold is a function of. Orders carry no meaning, but for the
+    messages of a session. `version` counts accepted changes; `sources` says what sort of system each source is."""
+
+    subject: Subject
+    version: int = 0
+    statements: tuple[Statement, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    documents: tuple[Document, ...] = ()
+    sessions: tuple[Session, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    decisions: tuple[Decision, ...] = ()
+    sources: tuple[tuple[str, SourceKind], ...] = ()
+
+
+class Unresolved(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A reference that leads nowhere in what its source has sent so far."""
+
+    statement: str
+    element: str
+    reference: str
+
+
+class Graph(msgspec.Struct, frozen=True, kw_only=True):
+    """One patient's graph for one reader at one moment: what this reader may see, folded. Treat it as frozen whole.
+
+    `facts` holds facts and events, sorted by id; `fact_of` maps every statement id to the fact that holds it now
+    (members and history). `statements` holds only what is visible and known at the moment. `hash` is canonical over
+    the content of facts, memories and links, not over ids: two patients with the same content have the same hash.
+    """
+
+    subject: Subject
+    version: int
+    moment: Moment
+    hash: str
+    statements: dict[str, Statement]
+    passages: dict[str, Passage]
+    sightings: dict[str, tuple[Sighting, ...]]
+    documents: dict[str, Document]
+    sessions: dict[str, Session]
+    memories: dict[str, Memory]
+    attributions: dict[str, Attribution]
+    facts: dict[str, Fact]
+    fact_of: dict[str, str]
+    links: dict[str, Link]
+    conflicts: dict[str, Conflict]
+    decisions: dict[str, Decision]
+    unresolved: tuple[Unresolved, ...]
+    references: dict[str, tuple[tuple[Reference, str], ...]]  # statement id → (reference as sent, statement id found)
+
+    def resolve(self, id: str) -> Fact | None:
+        """The fact with this id, or the one that now holds this member (`st_x` or a former `fa_x`); None if there is none."""
+        fact = self.facts.get(id)
+        if fact is None:
+            fact = self.facts.get(self.fact_of.get("st_" + id.partition("_")[2], ""))
+        return fact

@@ -1,0 +1,16 @@
+"""A registered patient: that there is a graph, and how often it changed. Who the person is stands in demographic facts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+
+class PatientRow(msgspec.Struct, frozen=True):
+    """`version` counts accepted changes of the patient's graph."""
+
+    id: str
+    created_at: datetime
+    updated_at: datetime
+    version: int

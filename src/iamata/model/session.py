@@ -1,0 +1,54 @@
+"""A conversation about exactly one patient, and its turns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+import msgspec
+
+from iamata.errors import InvalidValue
+
+
+class Speaker(StrEnum):
+    PATIENT = "patient"
+    CAREGIVER = "caregiver"
+    CLINICIAN = "clinician"
+    COORDINATOR = "coordinator"
+    INTERPRETER = "interpreter"
+    AGENT = "agent"
+
+
+class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A turn as it is sent. `relationship` is the caregiver's to the patient (mother, spouse). `said_at` is aware, or
+    None when nobody said when; `turn_id` is the sender's own, if any."""
+
+    speaker: Speaker
+    text: str
+    relationship: str = ""
+    name: str = ""
+    said_at: datetime | None = None
+    turn_id: str = ""
+
+    def __post_init__(self) -> None:
+        if self.said_at is not None and self.said_at.tzinfo is None:
+            raise InvalidValue("said_at is aware (it has a UTC offset)")
+
+
+class Message(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A stored turn: `index` counts from 0 within its session; received_at is ours."""
+
+    id: str
+    session: str
+    index: int
+    turn: Turn
+    received_at: datetime
+
+
+class Session(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A conversation about one patient, with its messages in order."""
+
+    id: str
+    patient: str
+    created_at: datetime
+    messages: tuple[Message, ...] = ()

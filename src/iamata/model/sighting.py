@@ -1,0 +1,23 @@
+"""When and where was it seen? One statement (or passage) in one document, at one place, at one moment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import msgspec
+
+from iamata.errors import InvalidValue
+from iamata.model.provenance import Place
+
+
+class Sighting(msgspec.Struct, frozen=True, order=True, gc=False):
+    """One time an item was seen. `received_at` is ours (UTC, aware); `item` is the id of a statement or passage."""
+
+    item: str
+    document: str
+    place: Place
+    received_at: datetime
+
+    def __post_init__(self) -> None:
+        if self.received_at.tzinfo is None:
+            raise InvalidValue("received_at is aware (UTC)")

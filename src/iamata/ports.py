@@ -1,0 +1,172 @@
+"""What do the stages need from outside? Small protocols; `store`, `language` and the engine fill them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+import msgspec
+
+from iamata.model.audit import AuditRecord
+from iamata.model.document import Document, IntakeLine, Receipt
+from iamata.model.entry import Entry
+from iamata.model.graph import Held
+from iamata.model.memory import Memory
+from iamata.model.passage import Passage
+from iamata.model.patient import PatientRow
+from iamata.model.provenance import SourceKind
+from iamata.model.scope import Subject
+from iamata.model.session import Message, Session
+from iamata.model.sighting import Sighting
+from iamata.model.statement import Statement
+
+
+class Clock(Protocol):
+    def __call__(self) -> datetime:
+        """Now, aware, in UTC."""
+
+
+class KeyStore(Protocol):
+    """Holds one data key per patient, outside database, export and backup."""
+
+    def get_or_create(self, patient: str) -> bytes:
+        """The patient's 32-byte key, made on first use. Safe under concurrent callers: all get the same key."""
+
+    def get(self, patient: str) -> bytes | None:
+        """The key, or None if there is none (never made, or destroyed)."""
+
+    def put(self, patient: str, key: bytes) -> None:
+        """Bring a key (import). Raises Conflict if the patient has another one."""
+
+    def destroy(self, patient: str) -> None:
+        """Destroy it for ever; nothing sealed under it can be opened again. Fine if it is gone."""
+
+
+class TokenCounter(Protocol):
+    name: str
+
+    def count(self, text: str) -> int:
+        """Exact tokens of this text, special tokens counted as ordinary text."""
+
+
+class Parsed(msgspec.Struct, frozen=True, kw_only=True):
+    """What a connector read from one document: nothing of it is stored yet.
+
+    Every item of the document has an intake line. `places` says where each statement or passage stands (by id).
+    `set_aside` counts items of another patient: listed in the intake, never formed.
+    """
+
+    format: str
+    statements: tuple[Statement, ...]
+    passages: tuple[Passage, ...]
+    sightings: tuple[Sighting, ...]
+    intake: tuple[IntakeLine, ...]
+    warnings: tuple[str, ...] = ()
+    set_aside: int = 0
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """One submission, ready to be made durable in one transaction."""
+
+    receipt: Receipt
+    document: Document | None = None
+    body: bytes = b""
+    source_kind: SourceKind = SourceKind.EHR
+    statements: tuple[Statement, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
+    messages: tuple[Message, ...] = ()
+
+
+class Work(msgspec.Struct, frozen=True):
+    """A claimed piece of work: one ingestion to form, leased to one worker until `lease_until`."""
+
+    patient: str
+    ingestion: str
+    sequence: int
+    worker: str
+    lease_until: datetime
+    attempts: int
+
+
+class Store(Protocol):
+    """One store, on SQLite or PostgreSQL. Thread-safe. Every method that names a patient touches that patient only."""
+
+    def close(self) -> None: ...
+
+    def check(self) -> dict[str, str]:
+        """Reach the database and say what it is (dialect, server version, schema version, path without password).
+        Raises Unavailable when it cannot be reached."""
+
+    # patients
+    def put_patient(self, patient: str, now: datetime) -> PatientRow: ...
+    def patient(self, patient: str) -> PatientRow | None: ...
+    def patients(self, *, offset: int, limit: int) -> tuple[list[PatientRow], int]:
+        """A page ordered by id, and how many there are in all."""
+
+    def erase_patient(self, patient: str, now: datetime) -> None:
+        """Delete every row of the patient and destroy its key. Fine if it is gone."""
+
+    # accept, then form
+    def accept(self, accepted: Accepted, now: datetime) -> Receipt:
+        """Make a submission durable in one transaction and queue its forming. Items already held add a sighting only.
+
+        Returns the receipt with `staged` counted against what was held *inside the transaction*, so that two
+        concurrent repeats stage once. Registers the patient if it is new.
+        """
+
+    def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:
+        """Lease the oldest unformed work of a patient that nobody else holds; None if there is none. An expired lease
+        is taken over. One patient's work is never leased to two workers at a time."""
+
+    def finish(self, work: Work, memories: Sequence[Memory], projection: bytes | None, now: datetime) -> bool:
+        """Append memories, store the projection, end the receipt (`succeeded`) and drop the work; one transaction.
+        False, and nothing changed, when the lease was lost."""
+
+    def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
+        """Give the work back for another attempt, or end its receipt as `failed` and set it aside."""
+
+    def pending(self, patient: str | None = None) -> int:
+        """How many submissions are not formed yet."""
+
+    # reading
+    def held(self, patient: str) -> Held | None:
+        """Everything stored of the patient, opened; None if the patient is not registered."""
+
+    def version(self, patient: str) -> int | None:
+        """The graph version now; None if the patient is not registered."""
+
+    def projection(self, patient: str) -> bytes | None:
+        """The last stored projection, opened; the engine knows whether it is still true."""
+
+    def document_body(self, patient: str, document: str) -> bytes | None:
+        """The bytes exactly as received."""
+
+    def receipts(
+        self, patient: str, *, statuses: Iterable[str] = (), offset: int = 0, limit: int = 50
+    ) -> tuple[list[Receipt], int]:
+        """A page, newest first, and how many match."""
+
+    def receipt(self, patient: str, ingestion: str) -> Receipt | None: ...
+    def session(self, patient: str, session: str) -> Session | None: ...
+
+    # other scopes
+    def put_entry(self, entry: Entry) -> None:
+        """Append one version. Raises Conflict if this version exists."""
+
+    def entries(self, subject: Subject) -> list[Entry]:
+        """Every version of every entry of the subject, by id and version."""
+
+    # contexts, by reference
+    def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...
+    def context(self, patient: str, context: str) -> bytes | None: ...
+
+    # audit
+    def audit(self, record: AuditRecord) -> None:
+        """Append to this process's hash chain. Durable soon after; `audit_flush` waits for it."""
+
+    def audit_flush(self) -> None: ...
+    def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]: ...
+    def audit_verify(self) -> list[str]:
+        """Faults of the chains (changed, missing or reordered records); empty when whole."""
