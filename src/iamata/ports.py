@@ -108,6 +108,10 @@ class Store(Protocol):
     def erase_patient(self, patient: str, now: datetime) -> None:
         """Delete every row of the patient and destroy its key. Fine if it is gone."""
 
+    def retract(self, patient: str, source: str, now: datetime) -> None:
+        """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
+        not registered; a source that sent nothing changes nothing else."""
+
     # accept, then form
     def accept(self, accepted: Accepted, now: datetime) -> Receipt:
         """Make a submission durable in one transaction and queue its forming. Items already held add a sighting only.

@@ -39,5 +39,5 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @classmethod
     def local(cls) -> Access:
-        """The person at this machine: the embedded default, which sees everything. Never for a network beyond loopback."""
+        """The person at this machine: the embedded default, sees everything. Never beyond loopback."""
         return cls(kind=PrincipalKind.OPERATOR, id="local", roles=("owner",))

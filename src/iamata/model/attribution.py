@@ -52,7 +52,7 @@ class Directness(StrEnum):
 
 
 class Certainty(StrEnum):
-    """How the attribution is known: the source states it, it follows from a flag, or it is the source kind's default."""
+    """How it is known: the source states it, it follows from a flag, or it is the source kind's default."""
 
     STATED = "stated"
     INFERRED = "inferred"
@@ -60,7 +60,7 @@ class Certainty(StrEnum):
 
 
 class Part(StrEnum):
-    """What an element says about authorship. Design: A author, S source of the information, X performer, C custodian."""
+    """What an element says about authorship. An informant is the source of the information (S in the design)."""
 
     AUTHOR = "author"
     INFORMANT = "informant"  # S: the source of the information

@@ -49,9 +49,7 @@ CELLS: dict[tuple[Scope, AttributionKind], frozenset[EntryKind]] = {
     (Scope.OPERATOR, AttributionKind.SYSTEM): frozenset({EntryKind.PROFILE}),
     (Scope.OPERATOR, AttributionKind.USER): frozenset({EntryKind.PREFERENCE, EntryKind.CORRECTION}),
     (Scope.OPERATOR, AttributionKind.AGENT): frozenset({EntryKind.HABIT}),
-    (Scope.AGENT, AttributionKind.SYSTEM): frozenset(
-        {EntryKind.PURPOSE, EntryKind.CONFIGURATION, EntryKind.GUARDRAIL}
-    ),
+    (Scope.AGENT, AttributionKind.SYSTEM): frozenset({EntryKind.PURPOSE, EntryKind.CONFIGURATION, EntryKind.GUARDRAIL}),
     (Scope.AGENT, AttributionKind.AGENT): frozenset({EntryKind.CUE}),
 }
 

@@ -1,4 +1,4 @@
-"""What resolved statements say together about one real-world thing. An event is a fact about something that happened."""
+"""What resolved statements say together about one real-world thing. Events are facts too."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
 from iamata.model.scope import Subject
 from iamata.model.session import Session
-from iamata.model.sighting import Sighting
+from iamata.model.sighting import Retraction, Sighting
 from iamata.model.stamp import Moment
 from iamata.model.statement import Reference, Statement
 
@@ -33,6 +33,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     sessions: tuple[Session, ...] = ()
     memories: tuple[Memory, ...] = ()
     decisions: tuple[Decision, ...] = ()
+    retractions: tuple[Retraction, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
 
 
@@ -72,7 +73,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     references: dict[str, tuple[tuple[Reference, str], ...]]  # statement id → (reference as sent, statement id found)
 
     def resolve(self, id: str) -> Fact | None:
-        """The fact with this id, or the one that now holds this member (`st_x` or a former `fa_x`); None if there is none."""
+        """The fact with this id, or the one that now holds this member (`st_x`, a former `fa_x`), or None."""
         fact = self.facts.get(id)
         if fact is None:
             fact = self.facts.get(self.fact_of.get("st_" + id.partition("_")[2], ""))

@@ -1,4 +1,4 @@
-"""How are ids made? From content under a patient's key, so that a repeat is harmless and nothing can be guessed back."""
+"""How are ids made? From content under a patient's key, so that a repeat is harmless."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def content_digest(*parts: bytes | str) -> str:
     """SHA-256 over length-prefixed parts, in hex. Not keyed: kept only inside sealed bodies and hashes of many."""
     digest = sha256()
     for part in parts:
-        raw = part.encode() if isinstance(part, str) else part
+        raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(raw).to_bytes(8, "big"))
         digest.update(raw)
     return digest.hexdigest()
@@ -44,13 +44,13 @@ class IdMint:
     def id(self, prefix: str, parts: Iterable[bytes | str]) -> str:
         mac = blake2b(key=self._key, digest_size=_ID_BYTES, person=prefix.encode().ljust(16, b"\0")[:16])
         for part in parts:
-            raw = part.encode() if isinstance(part, str) else part
+            raw = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
             mac.update(len(raw).to_bytes(8, "big"))
             mac.update(raw)
         return f"{prefix}_{base64.b32encode(mac.digest()).decode().lower()[:_ID_CHARS]}"
 
     def statement(self, source: str, record: str, part: str, item: bytes) -> str:
-        """Source + the record's own identity there + the canonical bytes of the item: never document, place, arrival."""
+        """Source + the record's own identity there + the canonical bytes of the item: never document or place."""
         return self.id("st", (source, record, part, item))
 
     def passage(self, source: str, record: str, part: str, text: str) -> str:

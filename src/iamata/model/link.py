@@ -32,7 +32,6 @@ class LinkType(StrEnum):
     PART_OF = "part_of"
     PERFORMED_DURING = "performed_during"
     RESULT_OF = "result_of"
-    HAS_RESULT = "has_result"
     BASED_ON = "based_on"
     REPLACES = "replaces"
     DOCUMENTED_IN = "documented_in"

@@ -51,8 +51,9 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one speaker said about one thing.
 
     `quote` stands literally in the message at characters `start`:`end` (the whole clause). `concept` is what it is
-    about; `detail` finer words as said (dose, frequency, reaction, severity), keys sorted. `since` is a date resolved against the message time
-    (`2026-02-12`), `since_said` the words it came from. `extractors` are provenance, never the author.
+    about; `detail` finer words as said (dose, frequency, reaction, severity), keys sorted. `since` is a date resolved
+    against the message time (`2026-02-12`), `since_said` the words it came from. `extractors` are provenance, never the
+    author.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""A registered patient: that there is a graph, and how often it changed. Who the person is stands in demographic facts."""
+"""A registered patient: that there is a graph, and how often it changed. Who it is stands in facts."""
 
 from __future__ import annotations
 

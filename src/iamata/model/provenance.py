@@ -57,7 +57,7 @@ class Provenance(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
-    """A place in a document's bytes: a JSON pointer, XPath or segment.field, and a span of characters where it is text."""
+    """A place in a document's bytes: a JSON pointer, XPath or segment.field, and a span of characters in a text."""
 
     pointer: str
     start: int | None = None

@@ -21,3 +21,15 @@ class Sighting(msgspec.Struct, frozen=True, order=True, gc=False):
     def __post_init__(self) -> None:
         if self.received_at.tzinfo is None:
             raise InvalidValue("received_at is aware (UTC)")
+
+
+class Retraction(msgspec.Struct, frozen=True, order=True, gc=False):
+    """A source was taken out: its sightings up to `at` count no longer, as if they had never been. What it sends later
+    counts again. Itself known only from `at` on: a read with an earlier `known_at` still sees what was then known."""
+
+    source: str
+    at: datetime
+
+    def __post_init__(self) -> None:
+        if self.at.tzinfo is None:
+            raise InvalidValue("a retraction's time is aware (UTC)")
