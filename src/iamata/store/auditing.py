@@ -1,0 +1,180 @@
+"""Who did what, so that a change to the log shows? One chain of keyed hashes for each writing process.
+
+A record's hash covers the one before it, its number and its writer, under a key of the key store: someone who can
+write to the database but has no key cannot mend a chain. The head says how long a chain is, so a cut tail and a
+missing chain show. Not promised: that the removal of a whole chain *with* its head shows; exported heads do that.
+
+Records are written in groups: by a thread of its own within 20 ms, or at once by `flush`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from iamata.errors import IamataError
+from iamata.model.audit import AuditRecord
+from iamata.store import codec
+from iamata.store.database import Bound, Database
+from iamata.store.sealing import derive
+
+# Not a patient: patient ids begin with a letter or digit (model.scope), so no patient can have this name.
+AUDIT_KEY_NAME: Final = "~audit"
+_GROUP_S: Final = 0.015
+_RETRY_S: Final = 0.5
+_PAGE: Final = 5_000
+
+
+class _Row(msgspec.Struct, frozen=True):
+    at: str
+    subject: str
+    body: bytes
+
+
+class AuditLog:
+    """This process's chain, and the reading of all chains. Thread-safe."""
+
+    def __init__(self, database: Database, key: bytes, writer: str) -> None:
+        self._database = database
+        self._key = derive(key, b"audit")
+        self._writer = writer
+        self._waiting: list[_Row] = []
+        self._lock = threading.Lock()  # guards _waiting and _thread
+        self._flushing = threading.Lock()  # guards the chain: its groups are written one after the other
+        self._sequence = 0
+        self._last = b""
+        self._some = threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def append(self, record: AuditRecord) -> None:
+        # Encoded here, so that a record that cannot be written fails its own caller and not the whole group.
+        row = _Row(codec.text_of(record.at), record.subject, codec.encode(record))
+        with self._lock:
+            self._waiting.append(row)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_groups, name="iamata-audit", daemon=True)
+                self._thread.start()
+        self._some.set()
+
+    def flush(self) -> None:
+        """Everything appended so far is durable when this returns. What cannot be written waits for the next time."""
+        with self._flushing:
+            with self._lock:
+                group, self._waiting = self._waiting, []
+            if not group:
+                return
+            try:
+                self._write(group)
+            except BaseException:
+                with self._lock:
+                    self._waiting = group + self._waiting
+                raise
+
+    def close(self) -> None:
+        self._closed.set()
+        self._some.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.flush()
+
+    def records(self, subject: str | None, offset: int, limit: int) -> list[AuditRecord]:
+        """Newest first, this process's own included."""
+        self.flush()
+        with self._database.reading() as tx:
+            if subject is None:
+                rows = tx.rows("audit_page", offset=offset, limit=limit)
+            else:
+                rows = tx.rows("audit_page_of", subject=subject, offset=offset, limit=limit)
+        return [codec.audit_records.decode(body) for (body,) in rows]
+
+    def verify(self) -> list[str]:
+        """One line for each fault: the writer, the number of the record, and what is wrong with it."""
+        self.flush()
+        with self._database.reading() as tx:
+            writers = [writer for (writer,) in tx.rows("audit_writers")]
+        return [fault for writer in writers for fault in self._faults(writer)]
+
+    def _write_groups(self) -> None:
+        while not self._closed.is_set():
+            self._some.wait()
+            self._some.clear()
+            self._closed.wait(_GROUP_S)
+            try:
+                self.flush()
+            except IamataError:
+                # Kept waiting; `flush` tells whoever must know.
+                self._closed.wait(_RETRY_S)
+                self._some.set()
+
+    def _write(self, group: list[_Row]) -> None:
+        sequence, last, rows = self._sequence, self._last, list[dict[str, Bound]]()
+        for record in group:
+            sequence += 1
+            last = self._hash(self._writer, sequence, last, record.body)
+            rows.append(
+                {
+                    "writer": self._writer,
+                    "sequence": sequence,
+                    "at": record.at,
+                    "subject": record.subject,
+                    "body": record.body.decode(),
+                    "hash": last,
+                }
+            )
+        with self._database.writing() as tx:
+            tx.many("insert_audit", rows)
+            tx.run(
+                "put_audit_head", writer=self._writer, sequence=sequence, hash=self._head(self._writer, sequence, last)
+            )
+        self._sequence, self._last = sequence, last
+
+    def _faults(self, writer: str) -> Iterator[str]:
+        sequence, last = 0, b""
+        for number, at, subject, body, stored in self._chain(writer):
+            if number != sequence + 1:
+                yield f"{writer}: records {sequence + 1} to {number - 1} are missing"
+            elif stored != self._hash(writer, number, last, body.encode()):
+                yield f"{writer}: record {number} was changed or moved"
+            elif not _columns_agree(at, subject, body):
+                yield f"{writer}: record {number} was changed in its columns"
+            sequence, last = number, stored
+        with self._database.reading() as tx:
+            head = tx.rows("audit_head", writer=writer)
+        if not head:
+            yield f"{writer}: the head is missing"
+        elif head[0][0] > sequence:
+            yield f"{writer}: records {sequence + 1} to {head[0][0]} are missing"
+        elif head[0] != (sequence, self._head(writer, sequence, last)):
+            yield f"{writer}: the head does not belong to the chain"
+
+    def _chain(self, writer: str) -> Iterator[tuple[Any, ...]]:
+        after = 0
+        while True:
+            with self._database.reading() as tx:
+                rows = tx.rows("audit_chain", writer=writer, after=after, limit=_PAGE)
+            yield from rows
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def _hash(self, writer: str, sequence: int, previous: bytes, body: bytes) -> bytes:
+        text = b"record\0" + writer.encode() + b"\0" + sequence.to_bytes(8, "big") + previous.ljust(32, b"\0") + body
+        return hmac.digest(self._key, text, sha256)
+
+    def _head(self, writer: str, sequence: int, last: bytes) -> bytes:
+        return hmac.digest(self._key, b"head\0" + writer.encode() + b"\0" + sequence.to_bytes(8, "big") + last, sha256)
+
+
+def _columns_agree(at: str, subject: str, body: str) -> bool:
+    """The columns that pages are chosen by say what the body says."""
+    try:
+        record = codec.audit_records.decode(body)
+    except msgspec.MsgspecError:
+        return False
+    return (codec.text_of(record.at), record.subject) == (at, subject)

@@ -1,0 +1,1 @@
+"""The leaves where SQLite and PostgreSQL differ: connecting, transactions, errors, types and triggers of the schema."""

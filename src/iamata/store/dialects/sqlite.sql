@@ -1,0 +1,1 @@
+-- Statements that SQLite needs in other words: none.

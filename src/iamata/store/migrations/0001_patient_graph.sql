@@ -1,0 +1,184 @@
+-- What is held of a patient, and the work that forms it.
+
+-- mark: across patients
+-- Which migration this database has reached: one row.
+create table schema_version (
+  version bigint not null primary key
+);
+
+-- mark: one patient
+-- That there is a graph, and how often it changed. `sequence` counts submissions; `key_check` tells a wrong key store.
+create table patients (
+  patient text not null primary key,
+  created_at text not null,
+  updated_at text not null,
+  version bigint not null,
+  sequence bigint not null,
+  key_check blob not null
+);
+
+-- mark: one patient
+-- The systems that sent something, each with its kind; `id` is a keyed hash of both, `body` says which they are.
+create table sources (
+  patient text not null references patients (patient),
+  id text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+
+-- mark: one patient
+-- Bytes exactly as received. `head` describes them; `body` comes last, so that a reader of heads never touches it.
+create table documents (
+  patient text not null references patients (patient),
+  id text not null,
+  sequence bigint not null,
+  received_at text not null,
+  head blob not null,
+  body blob not null,
+  primary key (patient, id)
+);
+-- append only: documents
+
+-- mark: one patient
+-- Assertions as their sources hold them. `sequence` is that of the submission that first brought one.
+create table statements (
+  patient text not null references patients (patient),
+  id text not null,
+  sequence bigint not null,
+  kind text not null,
+  reader text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+-- append only: statements
+
+-- mark: one patient
+-- Stretches of narrative text.
+create table passages (
+  patient text not null references patients (patient),
+  id text not null,
+  sequence bigint not null,
+  reader text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+-- append only: passages
+
+-- mark: one patient
+-- Where and when each item was seen. `id` is a keyed hash of item, document and place; `body` is the place.
+create table sightings (
+  patient text not null,
+  id text not null,
+  sequence bigint not null,
+  item text not null,
+  document text not null,
+  received_at text not null,
+  body blob not null,
+  primary key (patient, id),
+  foreign key (patient, document) references documents (patient, id)
+);
+-- append only: sightings
+
+-- mark: one patient
+-- Conversations about this patient.
+create table sessions (
+  patient text not null references patients (patient),
+  id text not null,
+  created_at text not null,
+  primary key (patient, id)
+);
+
+-- mark: one patient
+-- Turns of a conversation, counted by `position` from 0.
+create table messages (
+  patient text not null,
+  id text not null,
+  session text not null,
+  position bigint not null,
+  sequence bigint not null,
+  received_at text not null,
+  body blob not null,
+  primary key (patient, id),
+  unique (patient, session, position),
+  foreign key (patient, session) references sessions (patient, id)
+);
+-- append only: messages
+
+-- mark: one patient
+-- What was learned from messages, kept as it was said.
+create table memories (
+  patient text not null,
+  id text not null,
+  message text not null,
+  kind text not null,
+  received_at text not null,
+  body blob not null,
+  primary key (patient, id),
+  foreign key (patient, message) references messages (patient, id)
+);
+-- append only: memories
+
+-- mark: one patient
+-- Comparisons of two statements that somebody decided.
+create table decisions (
+  patient text not null references patients (patient),
+  id text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+
+-- mark: one patient
+-- The durable answer to each submission. What changes while it is formed is a column, the rest is sealed.
+create table receipts (
+  patient text not null references patients (patient),
+  id text not null,
+  sequence bigint not null,
+  status text not null,
+  received_at text not null,
+  started_at text,
+  completed_at text,
+  failure_code text not null,
+  failure blob,
+  body blob not null,
+  primary key (patient, id),
+  unique (patient, sequence)
+);
+
+-- mark: one patient
+-- The last formed graph, a cache: it can always be folded again.
+create table projections (
+  patient text not null primary key references patients (patient),
+  formed_at text not null,
+  body blob not null
+);
+
+-- mark: one patient
+-- Contexts that were given out, by reference.
+create table contexts (
+  patient text not null references patients (patient),
+  id text not null,
+  created_at text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+
+-- mark: across patients
+-- Submissions that are not formed yet. Only the oldest of a patient can be leased. `attempts` fences a lost lease.
+create table work (
+  patient text not null,
+  sequence bigint not null,
+  ingestion text not null,
+  queued_at text not null,
+  worker text not null,
+  lease_until text not null,
+  attempts bigint not null,
+  primary key (patient, sequence)
+);
+create index work_by_age on work (queued_at, patient, sequence);
+
+-- mark: across patients
+-- That somebody was erased, without content: `mark` is a hash under a key that no longer exists.
+create table tombstones (
+  mark text not null primary key,
+  erased_at text not null
+);

@@ -1,0 +1,54 @@
+"""Which database does an address mean? Opens the store over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from iamata.errors import BadInput, Unavailable
+from iamata.ports import KeyStore
+from iamata.store.database import Database
+from iamata.store.database_store import DatabaseStore
+from iamata.store.dialects.sqlite import SqliteDatabase
+from iamata.store.keys import FileKeyStore, MemoryKeyStore
+from iamata.store.queries import load_queries
+
+
+def open_store(
+    db: str | Path, *, keys: KeyStore | None = None, random_bytes: Callable[[int], bytes] = os.urandom
+) -> DatabaseStore:
+    """Open or create the store at this address, its schema brought up to date.
+
+    - a path: a SQLite file, made with mode 0600 (missing folders are made); key store `<path>.keys` beside it;
+    - `:memory:`: SQLite that ends with the store, shared by its threads; keys in memory;
+    - `postgresql://…`: PostgreSQL 15 or newer; `keys` must be given (`FileKeyStore(path)`), because a key store never
+      lies in the database that it locks.
+
+    Raises Unavailable when it cannot be reached or its driver is not installed, BadInput for an address without keys.
+    """
+    address = str(db)
+    database: Database
+    if address.startswith(("postgresql://", "postgres://")):
+        if keys is None:
+            raise BadInput("a PostgreSQL store needs a key store: give keys, or set IAMATA_KEYS to a folder")
+        database = _postgres(address)
+    else:
+        database = SqliteDatabase(address, load_queries("sqlite"))
+        if keys is None:
+            keys = (
+                MemoryKeyStore(random_bytes) if address == ":memory:" else FileKeyStore(f"{address}.keys", random_bytes)
+            )
+    try:
+        return DatabaseStore(database, keys, random_bytes)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _postgres(url: str) -> Database:
+    try:
+        from iamata.store.dialects.postgres import PostgresDatabase
+    except ImportError as error:
+        raise Unavailable("PostgreSQL needs its driver: pip install 'iamata[postgres]'") from error
+    return PostgresDatabase(url, load_queries("postgres"))

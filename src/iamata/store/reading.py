@@ -1,0 +1,150 @@
+"""What is held of a patient? Rows opened into nouns. Judges nothing, folds nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from iamata.errors import Unavailable
+from iamata.model.document import IngestionStatus, Receipt
+from iamata.model.graph import Held
+from iamata.model.scope import patient as subject_of
+from iamata.model.session import Message, Session
+from iamata.model.sighting import Retraction, Sighting
+from iamata.store import codec
+from iamata.store.database import Database
+from iamata.store.sealing import Sealer
+
+# As many as `receipts` binds.
+_STATUSES: Final = tuple(status.value for status in IngestionStatus)
+
+
+def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None:
+    """One unchanging view. `sources` has every pair (name, kind) that was said, sorted: a source that was sent as two
+    kinds stands twice, so that the answer does not depend on the order of arrival."""
+    with database.reading() as tx:
+        registered = tx.rows("patient", patient=patient)
+        if not registered:
+            return None
+        statements = tx.rows("statements", patient=patient)
+        passages = tx.rows("passages", patient=patient)
+        sightings = tx.rows("sightings", patient=patient)
+        documents = tx.rows("documents", patient=patient)
+        sessions = tx.rows("sessions", patient=patient)
+        messages = tx.rows("messages", patient=patient)
+        memories = tx.rows("memories", patient=patient)
+        decisions = tx.rows("decisions", patient=patient)
+        retractions = tx.rows("retractions", patient=patient)
+        sources = tx.rows("sources", patient=patient)
+    opened = _need(sealer)
+    open, moment, place = opened.open, codec.moment_of, codec.places.decode
+    return Held(
+        subject=subject_of(patient),
+        version=registered[0][3],
+        statements=tuple([codec.statements.decode(open("statements", id, body)) for id, body in statements]),
+        passages=tuple([codec.passages.decode(open("passages", id, body)) for id, body in passages]),
+        sightings=tuple(
+            [
+                Sighting(item, document, place(open("sightings", f"{id} {item} {document}", body)), moment(received_at))
+                for id, item, document, received_at, body in sightings
+            ]
+        ),
+        documents=tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
+        sessions=_sessions(opened, patient, sessions, messages),
+        memories=tuple([codec.memories.decode(open("memories", id, body)) for id, body in memories]),
+        decisions=tuple([codec.decisions.decode(open("decisions", id, body)) for id, body in decisions]),
+        retractions=tuple(
+            [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
+        ),
+        sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
+    )
+
+
+def session(database: Database, sealer: Sealer | None, patient: str, id: str) -> Session | None:
+    with database.reading() as tx:
+        found = tx.rows("session", patient=patient, id=id)
+        messages = tx.rows("session_messages", patient=patient, session=id) if found else []
+    return _sessions(_need(sealer), patient, found, messages)[0] if found else None
+
+
+def document_body(database: Database, sealer: Sealer | None, patient: str, id: str) -> bytes | None:
+    with database.reading() as tx:
+        found = tx.rows("document_body", patient=patient, id=id)
+    return _need(sealer).open("document_bodies", id, found[0][0]) if found else None
+
+
+def projection(database: Database, sealer: Sealer | None, patient: str) -> bytes | None:
+    with database.reading() as tx:
+        found = tx.rows("projection", patient=patient)
+    return _need(sealer).open("projections", patient, found[0][0]) if found else None
+
+
+def context(database: Database, sealer: Sealer | None, patient: str, id: str) -> bytes | None:
+    with database.reading() as tx:
+        found = tx.rows("context", patient=patient, id=id)
+    return _need(sealer).open("contexts", id, found[0][0]) if found else None
+
+
+def receipt(database: Database, sealer: Sealer | None, patient: str, id: str) -> Receipt | None:
+    with database.reading() as tx:
+        found = tx.rows("receipt", patient=patient, id=id)
+    return _receipt(_need(sealer), *found[0]) if found else None
+
+
+def receipts(
+    database: Database, sealer: Sealer | None, patient: str, statuses: Iterable[str], offset: int, limit: int
+) -> tuple[list[Receipt], int]:
+    """No status given: any. A status that does not exist matches nothing."""
+    wanted = tuple(statuses) or _STATUSES
+    known = [status for status in _STATUSES if status in wanted]
+    if not known:
+        return [], 0
+    bound = {f"s{n}": known[min(n, len(known) - 1)] for n in range(len(_STATUSES))}
+    with database.reading() as tx:
+        rows = tx.rows("receipts", patient=patient, offset=offset, limit=limit, **bound)
+        count = int(tx.rows("count_receipts", patient=patient, **bound)[0][0])
+    return [_receipt(_need(sealer), *row) for row in rows], count
+
+
+def _receipt(
+    sealer: Sealer,
+    id: str,
+    status: str,
+    started_at: str | None,
+    completed_at: str | None,
+    failure_code: str,
+    failure: bytes | None,
+    body: bytes,
+) -> Receipt:
+    return msgspec.structs.replace(
+        codec.receipts.decode(sealer.open("receipts", id, body)),
+        status=IngestionStatus(status),
+        started_at=_moment(started_at),
+        completed_at=_moment(completed_at),
+        failure_code=failure_code,
+        failure="" if failure is None else sealer.open("failures", id, failure).decode(),
+    )
+
+
+def _sessions(
+    sealer: Sealer, patient: str, sessions: list[tuple[Any, ...]], messages: list[tuple[Any, ...]]
+) -> tuple[Session, ...]:
+    turns: dict[str, list[Message]] = {}
+    for id, session, body in messages:
+        turns.setdefault(session, []).append(codec.messages.decode(sealer.open("messages", id, body)))
+    return tuple(
+        Session(id, patient, codec.moment_of(created_at), tuple(turns.get(id, ()))) for id, created_at in sessions
+    )
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else codec.moment_of(text)
+
+
+def _need(sealer: Sealer | None) -> Sealer:
+    if sealer is None:
+        raise Unavailable("the key store has no key for this patient: its data cannot be opened")
+    return sealer
