@@ -1,0 +1,116 @@
+"""What JSON do these bytes hold, within the limits? A JSON text is one root, NDJSON one root a line.
+
+Numbers keep their digits (Decimal). Of a key that stands twice in one object the last value is kept. Not here: whether
+the JSON is FHIR (`reader`).
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+import msgspec
+
+from iamata.errors import BadInput, TooLarge
+
+LIMIT_BYTES = 100_000_000
+LIMIT_DEPTH = 200
+
+_BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
+_BOM = b"\xef\xbb\xbf"
+
+
+class Root(NamedTuple):
+    """One JSON value and its JSON pointer in the document (`""`, or `/3` for the fourth line of NDJSON).
+
+    `fault` is not empty for a line that is no JSON; then `value` is None.
+    """
+
+    pointer: str
+    value: Any
+    fault: str = ""
+
+
+def decode(body: bytes, *, limit_bytes: int = LIMIT_BYTES, limit_depth: int = LIMIT_DEPTH) -> list[Root]:
+    """The roots in file order, at least one. Raises BadInput (empty, not UTF-8, not JSON; with line and column) or
+    TooLarge (bytes, depth; found before anything is decoded)."""
+    if len(body) > limit_bytes:
+        raise TooLarge(f"the document has {len(body)} bytes, more than the {limit_bytes} allowed")
+    if body.startswith(_BOM):
+        body = body[len(_BOM) :]
+    if not body.strip():
+        raise BadInput("the document is empty")
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise BadInput("the document is not UTF-8", place=_line_and_column(body, error.start)) from None
+    check_depth(body, limit_depth)
+    lines = _lines(body)
+    if lines:
+        return [_line(number, line) for number, line in lines]
+    try:
+        return [Root("", _decoder.decode(body))]
+    except msgspec.DecodeError as error:
+        message, place = _fault(error, body)
+        raise BadInput(f"the document is not JSON: {message}", place=place) from None
+
+
+def check_depth(body: bytes, limit: int) -> None:
+    """Raises TooLarge if brackets nest deeper than `limit` outside strings. One linear pass, no recursion."""
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    outside = b"".join(body.translate(None, _BRACKETS).split(b'"')[::2])
+    depth = deepest = 0
+    for char in outside:
+        if char in b"[{":
+            depth += 1
+            if depth > deepest:
+                deepest = depth
+                if deepest > limit:
+                    raise TooLarge(f"the document nests deeper than the {limit} levels allowed")
+        else:
+            depth -= 1
+
+
+def _lines(body: bytes) -> list[tuple[int, bytes]]:
+    """The lines that hold something with their numbers from 0, if this is NDJSON: two or more, each `{…}`."""
+    first = body.lstrip().partition(b"\n")[0].rstrip()
+    if not first.startswith(b"{") or not first.endswith(b"}"):
+        return []
+    lines = [(n, line.strip()) for n, line in enumerate(body.split(b"\n")) if line.strip()]
+    if len(lines) < 2 or not all(line.startswith(b"{") for _n, line in lines):
+        return []
+    return lines
+
+
+def _line(number: int, line: bytes) -> Root:
+    try:
+        return Root(f"/{number}", _decoder.decode(line))
+    except msgspec.DecodeError as error:
+        return Root(f"/{number}", None, f"not JSON: {_fault(error, line)[0]}")
+
+
+def _number(text: str) -> Decimal | str:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond all bounds: kept as text, so that only its item is spoiled
+        return text
+
+
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=_number)
+
+
+def _fault(error: msgspec.DecodeError, body: bytes) -> tuple[str, str]:
+    """The fault and its place; msgspec names the place as `(byte N)`."""
+    message, found, rest = str(error).partition(" (byte ")
+    message = message.removeprefix("JSON is malformed: ").lower()
+    if not found:
+        return message, ""
+    offset = int(rest.rstrip(")"))
+    # msgspec has read one byte beyond where the trailing characters begin.
+    return message, _line_and_column(body, offset - 1 if message.startswith("trailing") else offset)
+
+
+def _line_and_column(body: bytes, offset: int) -> str:
+    before = body[:offset]
+    return f"line {before.count(10) + 1} column {offset - before.rfind(10)}"

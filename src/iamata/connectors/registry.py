@@ -1,0 +1,136 @@
+"""Which connector reads these bytes? Looks at the bytes first, at media type and name only where they leave it open.
+
+Not here: any reading. A connector says what it found; formats that are known and not read yet are named and refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from iamata.connectors import fhir
+from iamata.connectors.fhir.decoding import decode
+from iamata.connectors.fhir.reader import meta_source
+from iamata.errors import BadInput, UnknownFormat
+from iamata.model.identifiers import IdMint
+from iamata.model.provenance import Place
+from iamata.model.scope import Subject
+from iamata.ports import Parsed
+
+READERS: Final[dict[str, Callable[..., Parsed]]] = {fhir.FORMAT: fhir.read}
+# Changes whenever a reader could read the same bytes otherwise.
+READERS_VERSION: Final = fhir.READER
+_MEDIA_TYPES: Final = {fhir.FORMAT: "application/fhir+json"}
+
+# First bytes of formats that are no text (the published file signatures).
+_SIGNATURES: Final = (
+    (b"%PDF-", "document/pdf", "a PDF document"),
+    (b"PK\x03\x04", "archive/zip", "a ZIP archive (or a DOCX document)"),
+    (b"\x1f\x8b", "archive/gzip", "a gzip archive"),
+    (b"\x89PNG", "image/png", "a PNG image"),
+    (b"\xff\xd8\xff", "image/jpeg", "a JPEG image"),
+    (b"II*\x00", "image/tiff", "a TIFF image"),
+    (b"MM\x00*", "image/tiff", "a TIFF image"),
+    (b"{\\rtf", "document/rtf", "an RTF document"),
+)
+_HL7V2 = re.compile(rb"(?:\x0b|\s)*(?:MSH|FHS|BHS)[^\w\s]")
+_X12 = re.compile(rb"\s*ISA[^\w\s]")
+_RESOURCE_TYPE = re.compile(rb'"resourceType"\s*:\s*"')
+_R5 = re.compile(r"fhirversion\s*=\s*\"?5\.")
+
+
+def detect(body: bytes, *, media_type: str = "", name: str = "") -> str:
+    """The format of a document, such as `fhir/r4`: one that a connector reads.
+
+    Raises UnknownFormat, whose message says what it looks like and whose `format` names it (`empty`, `ccda` …).
+    Whether the document is sound is for its connector to find.
+    """
+    text = body.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not text:
+        raise UnknownFormat("the document is empty", format="empty")
+    for signature, format, what in _SIGNATURES:
+        if text.startswith(signature):
+            raise _not_yet(what, format)
+    if body[128:132] == b"DICM":
+        raise _not_yet("a DICOM image", "image/dicom")
+    if body.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = body.decode("utf-16", errors="replace").encode().lstrip()
+        if text.startswith(b"{"):
+            raise UnknownFormat("this looks like JSON in UTF-16; FHIR JSON is UTF-8", format="json")
+    if text.startswith(b"<"):
+        raise _not_yet(*_xml(text))
+    if _HL7V2.match(text):
+        raise _not_yet("an HL7 v2 message", "hl7v2")
+    if _X12.match(text):
+        raise _not_yet("an X12 interchange", "x12")
+    if text[:1] in (b"{", b"["):
+        if text[:1] == b"{" and _RESOURCE_TYPE.search(text):
+            if _R5.search(media_type.lower()):
+                raise _not_yet("FHIR R5", "fhir/r5")
+            return fhir.FORMAT
+        raise UnknownFormat("this looks like JSON that is not FHIR: it has no resourceType", format="json")
+    if "fhir" in media_type.lower() and "json" in media_type.lower():
+        return fhir.FORMAT  # announced as FHIR JSON: its connector says what is wrong with it
+    if b"\0" in body[:4096]:
+        raise UnknownFormat("this is no text, and not a format known here", format="binary")
+    kind = "a Markdown document" if name.lower().endswith(".md") else "plain text"
+    raise _not_yet(kind, "document/text")
+
+
+def parse(
+    body: bytes,
+    *,
+    format: str,
+    subject: Subject,
+    source: str,
+    mint: IdMint,
+    document: str,
+    received_at: datetime,
+) -> Parsed:
+    """What the connector of this format reads. Raises UnknownFormat for a format without one, BadInput or TooLarge as
+    the connector does; then nothing has been read."""
+    reader = READERS.get(format)
+    if reader is None:
+        raise UnknownFormat(f"no connector reads {format!r}; known: {', '.join(READERS)}", format=format)
+    return reader(body, subject=subject, source=source, mint=mint, document=document, received_at=received_at)
+
+
+def media_type(format: str) -> str:
+    """The media type of a format when its sender named none."""
+    return _MEDIA_TYPES.get(format, "application/octet-stream")
+
+
+def excerpt(body: bytes, format: str, place: Place) -> str:
+    """The bytes at a place as text: for JSON the item, laid out, with its digits; empty if the place is not there."""
+    if format != fhir.FORMAT:
+        return ""
+    found = fhir.at(body, place.pointer)
+    return found if place.start is None else found[place.start : place.end]
+
+
+def source_hint(body: bytes, format: str) -> str:
+    """The system that a document says it comes from (FHIR `meta.source` of the bundle, else of the first resource that
+    has one, without its fragment), else empty. Never raises for a bad document."""
+    if format != fhir.FORMAT or b'"source"' not in body:
+        return ""
+    try:
+        return meta_source(decode(body))
+    except BadInput:
+        return ""
+
+
+def _not_yet(what: str, format: str) -> UnknownFormat:
+    return UnknownFormat(f"this looks like {what}, which is not read yet", format=format)
+
+
+def _xml(text: bytes) -> tuple[str, str]:
+    head = text[:4096].lower()
+    if b"clinicaldocument" in head:
+        return "a C-CDA (CDA R2) document in XML", "ccda"
+    if b"http://hl7.org/fhir" in head:
+        return "FHIR in XML (only FHIR in JSON is read)", "fhir/xml"
+    if b"<!doctype html" in head or b"<html" in head:
+        return "an HTML document", "document/html"
+    return "an XML document", "xml"

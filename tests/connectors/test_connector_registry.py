@@ -1,0 +1,85 @@
+"""What is this document? Formats are told by their bytes, and what is not read yet is named."""
+
+from __future__ import annotations
+
+import pytest
+from fhir_small import MINT, RECEIVED
+
+from iamata.connectors.registry import detect, parse, source_hint
+from iamata.errors import UnknownFormat
+from iamata.model.scope import patient
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"resourceType": "Bundle"}',
+        b'\xef\xbb\xbf  {"resourceType" :"Patient"}',
+        b'{"resourceType":"Patient"}\n{"resourceType":"Condition"}\n',
+    ],
+)
+def test_fhir_json_is_told_by_its_resource_type(body: bytes) -> None:
+    assert detect(body) == "fhir/r4"
+
+
+@pytest.mark.parametrize(
+    ("body", "format", "said"),
+    [
+        (b"", "empty", "empty"),
+        (b" \n\t", "empty", "empty"),
+        (b'<?xml version="1.0"?><ClinicalDocument xmlns="urn:hl7-org:v3"/>', "ccda", "C-CDA"),
+        (b'<Bundle xmlns="http://hl7.org/fhir"><type value="document"/></Bundle>', "fhir/xml", "FHIR in XML"),
+        (b"<!DOCTYPE html><html></html>", "document/html", "HTML"),
+        (b"<note/>", "xml", "XML"),
+        (b"\xff\xfe" + "<ClinicalDocument/>".encode("utf-16-le"), "ccda", "C-CDA"),
+        (b"MSH|^~\\&|LAB|A|B|C|2026||ORU^R01|1|P|2.5.1\r", "hl7v2", "HL7 v2"),
+        (b"\x0bMSH|^~\\&|LAB\r", "hl7v2", "HL7 v2"),
+        (b"ISA*00*          *00*", "x12", "X12"),
+        (b"%PDF-1.7", "document/pdf", "PDF"),
+        (b"PK\x03\x04\x14", "archive/zip", "ZIP"),
+        (b"{\\rtf1 }", "document/rtf", "RTF"),
+        (b"\x89PNG\r\n", "image/png", "PNG"),
+        (b"\0" * 128 + b"DICM", "image/dicom", "DICOM"),
+        (b'{"name": "x"}', "json", "no resourceType"),
+        (b"[1, 2]", "json", "no resourceType"),
+        (b"Dear colleague", "document/text", "plain text"),
+        (b"a\0b", "binary", "no text"),
+    ],
+)
+def test_what_is_not_read_yet_is_named(body: bytes, format: str, said: str) -> None:
+    with pytest.raises(UnknownFormat, match=said) as caught:
+        detect(body)
+    assert caught.value.format == format
+
+
+def test_a_media_type_that_says_r5_is_believed() -> None:
+    with pytest.raises(UnknownFormat, match="R5") as caught:
+        detect(b'{"resourceType":"Patient"}', media_type="application/fhir+json; fhirVersion=5.0")
+    assert caught.value.format == "fhir/r5"
+
+
+def test_bytes_announced_as_fhir_json_go_to_its_connector_which_says_what_is_wrong() -> None:
+    assert detect(b"oops", media_type="application/fhir+json") == "fhir/r4"
+
+
+def test_a_format_without_a_connector_is_refused() -> None:
+    with pytest.raises(UnknownFormat, match="no connector"):
+        parse(b"MSH|", format="hl7v2", subject=patient("p"), source="s", mint=MINT, document="d", received_at=RECEIVED)
+
+
+@pytest.mark.parametrize(
+    ("body", "hint"),
+    [
+        (b'{"resourceType":"Bundle","meta":{"source":"https://ehr.example/fhir#17"}}', "https://ehr.example/fhir"),
+        (
+            b'{"resourceType":"Bundle","entry":[{"resource":{"resourceType":"Patient"}},'
+            b'{"resource":{"resourceType":"Patient","meta":{"source":"urn:ehr"}}}]}',
+            "urn:ehr",
+        ),
+        (b'{"resourceType":"Patient"}', ""),
+        (b'{"resourceType":"QuestionnaireResponse","source":{"reference":"Patient/p"}}', ""),
+        (b'{"source": ', ""),
+    ],
+)
+def test_the_source_is_hinted_at_by_meta_source(body: bytes, hint: str) -> None:
+    assert source_hint(body, "fhir/r4") == hint
