@@ -1,0 +1,256 @@
+"""What does a turn say by answering the question before it? "Any chest pain?" "No." denies chest pain.
+
+The question gives the subject, the answer is the speaker's own and its words are what is quoted. A question that is
+not answered says nothing, and neither does "I don't know".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, Protocol
+
+import msgspec
+
+from iamata.formation.extraction import findings, medications, reactions
+from iamata.formation.extraction.amounts import find_frequencies
+from iamata.formation.extraction.mention import Mention, details
+from iamata.formation.extraction.people import People
+from iamata.formation.extraction.scene import Scene
+from iamata.formation.extraction.segmentation import Clause, Sentence, sentences
+from iamata.formation.extraction.times import find_times
+from iamata.model.coding import CodedText
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
+from iamata.model.session import Speaker
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+
+_FILLERS: Final = frozenset(
+    ["well", "um", "uh", "oh", "actually", "honestly", "so", "hmm", ",", "ah", "and", "like", "mmm", "hm", "i", "think"]
+) - {
+    "i",
+    "think",
+}
+_MEDICATION_WORDS: Final = frozenset(
+    ["medication", "medications", "medicine", "medicines", "meds", "drugs", "prescriptions", "pills"]
+)
+_LONGEST_ANSWER: Final = 14
+
+
+class _Answer(Protocol):
+    def __call__(self, topic: Topic, polarity: Polarity, **changes: object) -> None: ...
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """One thing a question asks about."""
+
+    kind: MemoryKind
+    concept: str
+    change: str = ""
+    agent: str = ""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
+    denial and asks for assent; `still`: it asks whether something goes on; `lasting`: how long, since when."""
+
+    text: str
+    topics: tuple[Topic, ...] = ()
+    open: str = ""
+    general: str = reactions.NO_ALLERGIES
+    family: bool = False
+    negative: bool = False
+    lasting: bool = False
+
+
+def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Question | None:
+    """The question that the last turn of somebody else put, or None."""
+    if not before or before[-1][0] is speaker:
+        return None
+    text = before[-1][1]
+    last: Sentence | None = None
+    for sentence in sentences(text[-3000:]):
+        invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
+        if sentence.question or sentence.tag or invites:
+            last = sentence
+    if last is None:
+        return None
+    return _read_question(text[-3000:], last, before[-1][0])
+
+
+def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
+    topics: list[Topic] = []
+    opened, general, negative, family = "", reactions.NO_ALLERGIES, False, False
+    asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
+    for clause in sentence.clauses:
+        scene = Scene(text, clause, People(asker, ""), None)
+        relatives = [h for h in lexicon.kinship().longest(scene.words) if h.term.kind == "relative"]
+        family = family or bool(scene.cues.of("family_any")) or bool(relatives)
+        drugs = medications.find(scene)
+        if scene.cues.of("allergy"):
+            substances = [h.term.concept for h in scene.of("drug", "allergen", "drug_in_context")]
+            topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
+            if not substances:
+                opened, general = "allergy", _general(scene)
+                negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
+            continue
+        effects = [m for m in reactions.read_effects(scene, "") if m.kind is MemoryKind.SIDE_EFFECT]
+        if effects:
+            topics += [Topic(MemoryKind.SIDE_EFFECT, m.concept.text, agent=m.get("agent")) for m in effects]
+            continue
+        change = medications.change_of(
+            scene, [h for h in medications.adherence_hits(scene) if h.term.concept in ("stopped", "skipped")]
+        )
+        for drug in drugs or [d for d in (medications.generic(scene),) if d and change]:
+            if change:
+                topics.append(Topic(MemoryKind.ADHERENCE, drug.concept, change[0]))
+            else:
+                topics.append(Topic(MemoryKind.MEDICATION, drug.concept))
+        if not drugs and not change and _asks_medicines(scene):
+            opened = "medication"
+        for finding in findings.find(scene):
+            kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+            topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
+            negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
+    words = sentence.words
+    lasting = words[:2] == ["how", "long"] or (words[:1] == ["when"] and bool({"start", "started", "begin", "began"} & set(words))) or words[:2] == ["since", "when"]  # fmt: skip
+    return Question(text[sentence.start : sentence.end], tuple(topics), opened, general, family, negative, lasting)
+
+
+def _general(scene: Scene) -> str:
+    text = " ".join(scene.words)
+    if any(word in scene.words for word in ("medication", "medications", "medicine", "medicines", "drug", "drugs")):
+        return "Known drug allergies"
+    return "Known food allergies" if "food" in text else reactions.NO_ALLERGIES
+
+
+def _asks_medicines(scene: Scene) -> bool:
+    words = set(scene.words)
+    return bool(words & _MEDICATION_WORDS) or ("take" in words and "what" in words) or ("taking" in words and bool(words & {"what", "anything"}))  # fmt: skip
+
+
+def stance(words: Sequence[str]) -> tuple[str, int]:
+    """`yes`, `no`, `unsure` or empty, and the word after it, for how an answer opens."""
+    at = 0
+    while at < len(words) and words[at] in _FILLERS:
+        at += 1
+    best: tuple[str, int] = ("", at)
+    for hit in lexicon.cues().every(words[at : at + 7]):
+        if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and at + hit.last > best[1]:
+            best = (hit.term.kind, at + hit.last)
+    return best
+
+
+def read(
+    text: str, sentence: Sentence, question: Question, own: Sequence[Mention], said_at: datetime | None, people: People
+) -> list[Mention]:
+    """What the sentence says as an answer, beside what it says in its own words (`own`)."""
+    words = sentence.words
+    told, after = stance(words)
+    span = _span(sentence, own)
+    anchor = _anchor(sentence, told, after, span)
+    since, since_said = _since(text, span, said_at)
+    mentions: list[Mention] = []
+
+    def answer(topic: Topic, polarity: Polarity, **changes: object) -> None:
+        if any(m.concept.text == topic.concept for m in own):
+            return
+        base = Mention(
+            kind=topic.kind, concept=CodedText(text=topic.concept), start=span[0], end=span[1],
+            anchor_start=anchor[0], anchor_end=anchor[1], polarity=polarity, since=since, since_said=since_said,
+            experiencer=Experiencer.FAMILY if topic.kind is MemoryKind.FAMILY_HISTORY else Experiencer.PATIENT,
+            change=topic.change, detail=details(agent=topic.agent),
+        )  # fmt: skip
+        mentions.append(msgspec.structs.replace(base, **changes))
+
+    if question.family:
+        relative = people.relative(words)
+        if relative is not None and told != "no" and not any(m.kind is MemoryKind.FAMILY_HISTORY for m in own):
+            for topic in question.topics:
+                if relative.experiencer is Experiencer.FAMILY and topic.kind is MemoryKind.FAMILY_HISTORY:
+                    answer(topic, Polarity.AFFIRMED, relation=relative.relation)
+            return mentions
+    if words[:2] == ["not", "since"] or (words[:3] == ["no", ",", "not"] and words[3:4] == ["since"]):
+        for topic in question.topics:
+            if topic.kind is MemoryKind.MEDICATION:
+                answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change="stopped"), Polarity.AFFIRMED)
+            else:
+                answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
+        return mentions
+    if question.lasting and since_said and told != "no":
+        for topic in question.topics[:1]:
+            answer(topic, Polarity.AFFIRMED)
+        return mentions
+    partial = _partial(text, sentence, people)
+    if partial and not own:
+        for topic in question.topics:
+            if topic.kind is MemoryKind.MEDICATION:
+                answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change=partial), Polarity.AFFIRMED)
+        if mentions:
+            return mentions
+    if told == "yes":
+        _assent(text, question, span, words, answer)
+    elif told == "no":
+        _denial(question, own, answer)
+    elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
+        for topic in question.topics:
+            answer(topic, Polarity.AFFIRMED, certain=False)
+    elif told == "unsure" and "don't think so" in " ".join(words):
+        for topic in question.topics:
+            answer(topic, Polarity.DENIED, certain=False)
+    return mentions
+
+
+def _span(sentence: Sentence, own: Sequence[Mention]) -> tuple[int, int]:
+    if own or len(sentence.words) > _LONGEST_ANSWER:
+        return sentence.clauses[0].start, sentence.clauses[0].end
+    return sentence.clauses[0].start, sentence.clauses[-1].end
+
+
+def _anchor(sentence: Sentence, told: str, after: int, span: tuple[int, int]) -> tuple[int, int]:
+    spots = [spot for clause in sentence.clauses for spot in clause.spots]
+    inside = [spot for spot in (spots[:after] if told else spots) if spot.start >= span[0] and spot.end <= span[1]]
+    return (inside[0].start, inside[-1].end) if inside else span
+
+
+def _since(text: str, span: tuple[int, int], said_at: datetime | None) -> tuple[str, str]:
+    times = find_times(text, span[0], span[1], said_at)
+    return (times[0].date, times[0].said) if times else ("", "")
+
+
+def _partial(text: str, sentence: Sentence, people: People) -> str:
+    """ "Most days", "when I remember": how an answer tells of missed doses."""
+    whole = Clause(sentence.start, sentence.end, tuple(s for c in sentence.clauses for s in c.spots))
+    scene = Scene(text, whole, people, None)
+    found = medications.change_of(scene, medications.adherence_hits(scene))
+    return found[0] if found and found[0] in ("skipped", "ran-out", "reduced", "stopped", "not-started") else ""
+
+
+def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:
+    if question.negative:
+        if question.open == "allergy":
+            answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
+        for topic in question.topics:
+            answer(topic, Polarity.DENIED)
+        return
+    often = find_frequencies(text, span[0], span[1])
+    certain = len(question.topics) < 2 or bool({"both", "all"} & set(words))
+    for topic in question.topics:
+        extra = details(
+            agent=topic.agent, frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else ""
+        )
+        answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
+
+
+def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
+    if question.negative:
+        return
+    if question.open == "allergy" and not any(m.kind is MemoryKind.ALLERGY for m in own):
+        answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
+    if question.open == "medication" and not own:
+        answer(Topic(MemoryKind.MEDICATION, "Medication"), Polarity.DENIED)
+    for topic in question.topics:
+        if topic.kind is MemoryKind.ADHERENCE:
+            answer(msgspec.structs.replace(topic, change="taking"), Polarity.AFFIRMED)
+        else:
+            answer(topic, Polarity.DENIED)

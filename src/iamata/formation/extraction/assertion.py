@@ -1,0 +1,123 @@
+"""Is a thing named in a clause asserted, denied, doubted, past, planned or only supposed?
+
+In the tradition of ConText (Harkema, Dowling, Thornblade, Chapman: J Biomed Inform 2009, 42:839-851): cue words with
+a direction and a scope that ends at terminating words, and pseudo-cues that hide a cue. The cues are rows of
+`lexicon_cues.tsv`. Who has it is `people`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from iamata.model.memory import Temporality
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import Hit
+
+# How many words a negation reaches; ConText lets it run to the end of the sentence, which talk makes too long.
+_REACH: Final = 9
+_FRESH: Final = frozenset(
+    ("a", "an", "some", "just", "only", "my", "the", "mostly", "i", "lots", "mainly", "occasional")
+)
+_PAST_VERBS: Final = frozenset(("had", "was", "were", "got", "came", "did", "broke", "went"))
+_PERFECT: Final = frozenset(("i've", "have", "has", "he's", "she's", "'ve", "haven't", "hasn't", "been", "we've"))
+
+
+class Assertion(msgspec.Struct, frozen=True):
+    polarity: Polarity
+    certain: bool
+    temporality: Temporality
+
+
+class Cues:
+    """The cues of one clause, found once and asked for each thing named in it."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.hits = lexicon.cues().every(words)
+
+    def of(self, kind: str) -> list[Hit]:
+        return [hit for hit in self.hits if hit.term.kind == kind]
+
+    def concepts(self, kind: str) -> list[str]:
+        return [hit.term.concept for hit in self.hits if hit.term.kind == kind]
+
+    def masked(self, hit: Hit) -> bool:
+        """Does a pseudo-cue lie over this cue?"""
+        return any(p.first <= hit.first and hit.last <= p.last for p in self.of("pseudo_negation"))
+
+    def negated(self, first: int, last: int) -> bool:
+        """Is what stands at words `first`:`last` within a negation?"""
+        for hit in self.of("negation"):
+            if self.masked(hit) or (first <= hit.first and hit.last <= last) or self._particle(hit):
+                continue
+            if hit.last <= first and first - hit.last <= _REACH and self._open(hit.last, first):
+                return True
+        return any(
+            hit.first >= last and hit.first - last <= 4 and self._open(last, hit.first)
+            for hit in self.of("negation_after")
+        )
+
+    def _particle(self, hit: Hit) -> bool:
+        """A "no" that answers ("No, …") negates nothing after it."""
+        after = self.words[hit.last] if hit.last < len(self.words) else ","
+        return self.words[hit.first : hit.last] == ["no"] and after == ","
+
+    def _open(self, start: int, end: int) -> bool:
+        """No terminating word, and no comma that begins something new, lies between."""
+        for hit in self.of("terminate"):
+            if start <= hit.first < end:
+                return False
+        return all(
+            not (self.words[at] == "," and at + 1 < len(self.words) and self.words[at + 1] in _FRESH)
+            for at in range(start, end)
+        )
+
+    def _before(self, kind: str, first: int) -> bool:
+        return any(hit.last <= first and self._comma_free(hit.last, first) for hit in self.of(kind))
+
+    def _comma_free(self, start: int, end: int) -> bool:
+        return "," not in self.words[start:end] or (end - start) <= 6
+
+    def hypothetical(self, first: int) -> bool:
+        """Only supposed: after "if", "in case", "watch for" … and before the comma that ends the supposition."""
+        return any(hit.last <= first and "," not in self.words[hit.last : first] for hit in self.of("hypothetical"))
+
+    def planned(self, first: int, last: int) -> bool:
+        return any(hit.first < last and hit.last <= max(first, hit.first + 1) for hit in self.of("planned") if hit.last <= first) or any(
+            hit.first <= first < hit.last and hit.last > first for hit in self.of("planned")
+        )  # fmt: skip
+
+    def over(self, first: int, last: int) -> bool:
+        """Said to have ended: "… went away", "I got over …"."""
+        return any(hit.first >= last and not self.masked(hit) for hit in self.of("over")) or self._before(
+            "over_before", first
+        )
+
+    def historical(self, first: int, last: int) -> bool:
+        return any(not (first <= hit.first < last) for hit in self.of("historical"))
+
+    def uncertain(self, first: int, last: int) -> bool:
+        return any(hit.last <= first and first - hit.last <= _REACH + 3 for hit in self.of("uncertain"))
+
+    def past_tense(self, first: int) -> bool:
+        """A simple past governs it ("I had", "he was"), no perfect and no "since"."""
+        before = self.words[:first]
+        if any(word in _PERFECT for word in before) or "since" in self.words:
+            return False
+        return any(word in _PAST_VERBS for word in before)
+
+    def assess(self, first: int, last: int) -> Assertion:
+        """The assertion of what stands at words `first`:`last`."""
+        denied = self.negated(first, last)
+        if self.hypothetical(first):
+            temporality = Temporality.HYPOTHETICAL
+        elif not denied and (self.over(first, last) or self.historical(first, last)):
+            temporality = Temporality.PAST
+        else:
+            temporality = Temporality.CURRENT
+        polarity = Polarity.DENIED if denied else Polarity.AFFIRMED
+        return Assertion(polarity, not self.uncertain(first, last), temporality)

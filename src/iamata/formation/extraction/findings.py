@@ -1,0 +1,207 @@
+"""Which symptoms, conditions and readings does a clause name? Names, parts of the body with what is wrong, numbers."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+
+from iamata.formation.extraction.amounts import find_severity
+from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.scene import Scene
+from iamata.model.memory import MemoryKind, Temporality
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import Hit
+
+_PREPOSITIONS: Final = frozenset(("in", "on", "around", "of", "to", "at", "near", "behind", "under", "inside", "along", "down", "across", "over", "my", "his", "her", "from"))  # fmt: skip
+_LINK: Final = re.compile(r"^(?:and|or|,|my|his|her|the|both|left|right|lower|upper|your|their|whole|entire)$")
+_BETWEEN: Final = 5
+_DIAGNOSED: Final = ("diagnosed", "found out", "born with", "live with", "living with")
+# "My feet are cold": a part and a quality do not make a symptom when these stand between.
+_BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", "makes", "gives", "gave"))
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A symptom or condition named at words `first`:`last`; `side` left, right, bilateral or empty."""
+
+    first: int
+    last: int
+    concept: str
+    condition: bool
+    side: str = ""
+
+
+def find(scene: Scene) -> list[Finding]:
+    """The symptoms and conditions named in the clause, in order; one of each concept."""
+    composed = _composed(scene)
+    covered = [(f.first, f.last) for f in composed]
+    found = list(composed)
+    for hit in scene.of("symptom", "condition"):
+        if any(a <= hit.first < b or hit.first <= a < hit.last for a, b in covered) and len(hit.term.words) < 3:
+            continue
+        overlapping = [f for f in composed if f.first < hit.last and hit.first < f.last]
+        found = [f for f in found if f not in overlapping]
+        found.append(
+            Finding(
+                hit.first, hit.last, hit.term.concept, hit.term.kind == "condition", _side(scene, hit.first, hit.last)
+            )
+        )
+    unique: dict[tuple[str, str], Finding] = {}
+    for finding in sorted(found, key=lambda f: (f.first, f.last)):
+        unique.setdefault((finding.concept, finding.side), finding)
+    return list(unique.values())
+
+
+def _side(scene: Scene, first: int, last: int) -> str:
+    for hit in lexicon.body().every(scene.words):
+        if hit.term.kind == "side" and (first - 2 <= hit.first < last):
+            return hit.term.concept
+    return ""
+
+
+def _composed(scene: Scene) -> list[Finding]:
+    """Parts of the body with a quality: "my ankles are swollen", "swelling around the left ankle"."""
+    body = lexicon.body().longest(scene.words)
+    qualities = [hit for hit in body if hit.term.kind == "quality"]
+    parts = [hit for hit in body if hit.term.kind == "part"]
+    found = []
+    for quality in qualities:
+        for part in _parts_of(scene, quality, parts):
+            named = f"{part.term.concept} {quality.term.concept}"
+            known = [t for t in lexicon.clinical().exact(named) if t.kind in ("symptom", "condition")]
+            concept = known[0].concept if known else named[0].upper() + named[1:]
+            first, last = min(part.first, quality.first), max(part.last, quality.last)
+            found.append(Finding(first, last, concept, False, _side(scene, part.first, part.last)))
+    return found
+
+
+def _parts_of(scene: Scene, quality: Hit, parts: list[Hit]) -> list[Hit]:
+    words = scene.words
+    before = [p for p in parts if p.last <= quality.first and quality.first - p.last <= _BETWEEN]
+    after = [p for p in parts if p.first >= quality.last and p.first - quality.last <= _BETWEEN]
+    for part in reversed(before):
+        if not any(w in _BARRIERS or w in _PREPOSITIONS - {"my"} for w in words[part.last : quality.first]):
+            chain = [part]
+            for other in reversed(before[: before.index(part)]):
+                if all(_LINK.match(w) for w in words[other.last : chain[-1].first]):
+                    chain.append(other)
+            return chain
+    if after:
+        gap = words[quality.last : after[0].first]
+        if gap and gap[0] in _PREPOSITIONS and not any(w in _BARRIERS for w in gap):
+            chain = [after[0]]
+            for other in after[1:]:
+                if all(_LINK.match(w) for w in words[chain[-1].last : other.first]):
+                    chain.append(other)
+            return chain
+    return []
+
+
+def repaired_part(scene: Scene, before: Mention) -> Mention | None:
+    """ "…, sorry, the left knee": the finding before, at the part or side that is named now."""
+    body = lexicon.body().longest(scene.words)
+    parts = [hit for hit in body if hit.term.kind == "part"]
+    sides = [hit for hit in body if hit.term.kind == "side"]
+    if not parts and not sides:
+        return None
+    anchor = parts[0] if parts else sides[0]
+    concept = before.concept.text
+    if parts:
+        quality = concept.rsplit(" ", 1)[-1].lower()
+        named = f"{parts[0].term.concept} {quality}"
+        known = [t for t in lexicon.clinical().exact(named) if t.kind in ("symptom", "condition")]
+        concept = known[0].concept if known else named[0].upper() + named[1:]
+    side = sides[0].term.concept if sides else ""
+    return scene.mention(
+        before.kind, concept, anchor.first, anchor.last,
+        polarity=before.polarity, temporality=before.temporality, detail={"laterality": side, "severity": before.get("severity")},
+    )  # fmt: skip
+
+
+def read(scene: Scene) -> list[Mention]:
+    """The symptoms and conditions of the clause as it asserts them."""
+    mentions = []
+    for finding in find(scene):
+        made = mention_of(scene, finding)
+        if made is not None:
+            mentions.append(made)
+    return mentions
+
+
+def mention_of(scene: Scene, finding: Finding) -> Mention | None:
+    """One finding as the clause asserts it."""
+    kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+    assertion = scene.cues.assess(finding.first, finding.last)
+    temporality = assertion.temporality
+    if temporality is Temporality.HYPOTHETICAL:
+        return None  # a supposed symptom says nothing of the patient
+    text = " ".join(scene.words)
+    if assertion.polarity is Polarity.AFFIRMED and temporality is Temporality.CURRENT and _past(scene, finding, text):
+        temporality = Temporality.PAST
+    severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if not finding.condition else ""
+    return scene.mention(
+        kind, finding.concept, finding.first, finding.last,
+        temporality=temporality, detail={"severity": severity, "laterality": finding.side},
+    )  # fmt: skip
+
+
+def _past(scene: Scene, finding: Finding, text: str) -> bool:
+    if any(word in text for word in _DIAGNOSED) or any(when.begins for when in scene.times):
+        return False
+    if not scene.cues.past_tense(finding.first):
+        return False
+    if finding.condition:
+        return True
+    today = scene.said_at.date().isoformat() if scene.said_at else None
+    return any(when.date != today for when in scene.times)
+
+
+_NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
+_PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)
+_PRESSURE_WORDS: Final = re.compile(r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff)\b", re.IGNORECASE)
+_FILL: Final = r"(?:\W+(?!but\b)[\w'’]+){0,7}?\W+"
+_READINGS: Final = (
+    ("Blood glucose", re.compile(r"\b(?:blood sugars?|blood glucose|glucose|sugars?|fasting|a\.?m\.? sugar)\b(?! pill)" + _FILL + _NUMBER + r"(?:\s*(mg/dl|mmol/l|mmol))?(?![\d/])(?!\s*(?:times?|pills?|tablets?|days?|weeks?|units?|hours?|a\b))", re.IGNORECASE)),
+    ("Body temperature", re.compile(r"\b(?:temperature|temp|fever)\b" + _FILL + r"(\d{2,3}(?:\.\d)?)(?:\s*°)?\s*(?:degrees?\s*)?(fahrenheit|celsius|f|c)?\b(?!\s*(?:times?|days?|hours?|weeks?))", re.IGNORECASE)),
+    ("Body weight", re.compile(r"\b(?:weigh|weighs|weighed|weighing|weight|scale)\b" + _FILL + _NUMBER + r"(?:\s*(pounds?|lbs?|kilos?|kgs?|kilograms?|stone))?(?![\d/])(?!\s*(?:times?|days?|weeks?|months?))", re.IGNORECASE)),
+    ("Heart rate", re.compile(r"\b(?:pulse|heart rate|heartbeat)\b(?! ox)" + _FILL + r"(\d{2,3})(?:\s*(bpm|beats))?(?![\d/%])", re.IGNORECASE)),
+    ("Oxygen saturation", re.compile(r"\b(?:oxygen|o2|sats?|pulse ox|spo2|saturation)\b" + _FILL + r"(\d{2,3})\s*(%|percent)?(?![\d/])(?!\s*(?:lit|l\b|times?|hours?))", re.IGNORECASE)),
+    ("HbA1c", re.compile(r"\b(?:a1c|hba1c|hemoglobin a1c)\b" + _FILL + r"(\d{1,2}(?:\.\d)?)\s*(%|percent)?(?![\d/])", re.IGNORECASE)),
+)  # fmt: skip
+_CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|put on|drop|dropped)\b", re.IGNORECASE)
+
+
+def read_readings(scene: Scene, *, context: str = "") -> list[Mention]:
+    """Home readings as told: the value as said (142/88, 39.2), and the unit if it is said. `context` is the question
+    or sentence that says what the numbers are."""
+    text, start, end = scene.text, scene.clause.start, scene.clause.end
+    stretch = text[start:end]
+    mentions = []
+    for match in _PRESSURE.finditer(stretch):
+        over = "over" in match.group().lower()
+        if (_PRESSURE_WORDS.search(stretch) or _PRESSURE_WORDS.search(context)) and (over or "/" in match.group()):
+            mentions.append(_reading(scene, "Blood pressure", match, f"{match[1]}/{match[2]}", ""))
+    for concept, pattern in _READINGS:
+        found = pattern.search(stretch)
+        if not found or _PRESSURE.search(found.group()):
+            continue
+        if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
+            continue
+        mentions.append(_reading(scene, concept, found, found[1], found[2] or ""))
+    return [mention for mention in mentions if mention is not None]
+
+
+def _reading(scene: Scene, concept: str, match: re.Match[str], value: str, unit: str) -> Mention | None:
+    first = scene.place(scene.clause.start + match.start())
+    last = max(first + 1, scene.place(scene.clause.start + match.end()))
+    last = min(last, len(scene.words))
+    return scene.mention(
+        MemoryKind.OBSERVATION,
+        concept,
+        first,
+        last,
+        polarity=Polarity.AFFIRMED,
+        detail={"value": value, "unit": unit.lower()},
+    )

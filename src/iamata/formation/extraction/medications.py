@@ -1,0 +1,261 @@
+"""Which medicines does a clause say are taken, and how; or stopped, skipped, halved, not begun? Use and adherence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies
+from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.scene import Scene
+from iamata.model.memory import MemoryKind, Temporality
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import Hit
+
+_SUPPLEMENT: Final = frozenset(["pill", "pills", "tablet", "tablets", "supplement", "supplements", "capsule", "capsules", "patch", "patches", "gum", "drops", "infusion", "infusions", "cream"])  # fmt: skip
+_PRONOUNS: Final = frozenset(("it", "them", "that", "those", "these", "one", "either", "both", "any"))
+# Which change wins when a clause has several cues: what says more about now comes first.
+_ORDER: Final = ("resumed", "not-started", "taking", "ran-out", "extra", "reduced", "stopped", "skipped", "started")
+_TOLD: Final = ("told me to", "told him to", "told her to", "told us to", "said to", "wants me to", "advised me to", "asked me to", "says to", "wants him to", "wants her to", "instructed me to", "said i should", "says i should", "supposed to")  # fmt: skip
+
+
+class Drug(msgspec.Struct, frozen=True):
+    """A medicine named at words `first`:`last`. `named` is False for "my pills", "it": no drug is guessed from those."""
+
+    first: int
+    last: int
+    concept: str
+    named: bool = True
+
+
+def find(scene: Scene) -> list[Drug]:
+    """The medicines named in the clause, in order. Everyday words (iron, calcium) count only beside a use."""
+    found = []
+    for hit in scene.of("drug", "drug_in_context"):
+        if hit.term.kind == "drug_in_context" and not _in_context(scene, hit):
+            continue
+        found.append(Drug(hit.first, hit.last, hit.term.concept))
+    return found
+
+
+def _in_context(scene: Scene, hit: Hit) -> bool:
+    after = scene.words[hit.last] if hit.last < len(scene.words) else ""
+    if after in _SUPPLEMENT:
+        return True
+    near = [
+        h for h in scene.cues.of("use") + scene.cues.of("adherence") if h.last <= hit.first and hit.first - h.last <= 3
+    ]
+    return any(" ".join(scene.words[h.first : h.last]) not in ("it's", "it is", "on", "get", "got", "had", "have", "need", "it") for h in near)  # fmt: skip
+
+
+def generic(scene: Scene) -> Drug | None:
+    """ "my pills", "the medication": a medicine without a name, with a determiner before it."""
+    for hit in scene.of("medicine"):
+        before = scene.words[max(0, hit.first - 3) : hit.first]
+        if any(word in ("my", "his", "her", "the", "their", "our", "all", "any", "a") for word in before):
+            return Drug(hit.first, hit.last, hit.term.concept, named=False)
+    return None
+
+
+def pronoun(scene: Scene, carried: str, after: int = 0) -> Drug | None:
+    """ "it", "them" after word `after`, where the drug spoken of before is known."""
+    if not carried:
+        return None
+    for at in range(after, len(scene.words)):
+        if scene.words[at] in _PRONOUNS:
+            return Drug(at, at + 1, carried, named=False)
+    return None
+
+
+def adherence_hits(scene: Scene) -> list[Hit]:
+    return [hit for hit in scene.cues.of("adherence") if not scene.cues.masked(hit)]
+
+
+def change_of(scene: Scene, hits: Sequence[Hit]) -> tuple[str, Hit] | None:
+    """The change of adherence that the cues of a clause come to, with the cue that says it."""
+    usable = []
+    for hit in hits:
+        if any(o is not hit and o.first <= hit.first and hit.last <= o.last and (o.last - o.first) > (hit.last - hit.first) for o in hits):  # fmt: skip
+            continue
+        usable.append(hit)
+    for change in _ORDER:
+        for hit in usable:
+            if hit.term.concept == change:
+                return change, hit
+    return None
+
+
+def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention]:
+    """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `answering`: the
+    clause answers a question about medicines, so a bare name is a use."""
+    drugs = find(scene)
+    told = any(phrase in " ".join(scene.words) for phrase in _TOLD)
+    changed = _adherence(scene, drugs, carried, told)
+    if changed is not None:
+        return changed
+    mentions = []
+    for drug in drugs:
+        if answering or _used(scene, drug, drugs):
+            made = _use(scene, drug, drugs, told)
+            if made is not None:
+                mentions.append(made)
+    if not drugs and scene.cues.of("use") and (found := pronoun(scene, carried)) and _said_of_drug(scene, found):
+        made = _use(scene, found, [found], told)
+        if made is not None:
+            mentions.append(made)
+    return mentions
+
+
+def _said_of_drug(scene: Scene, drug: Drug) -> bool:
+    before = scene.words[max(0, drug.first - 1) : drug.first]
+    return bool(before) and before[0] in ("take", "taking", "took", "taken", "takes", "using", "use", "giving", "on")
+
+
+def _adherence(scene: Scene, drugs: list[Drug], carried: str, told: bool) -> list[Mention] | None:
+    """The adherence the clause tells, or None when it tells none (then uses are looked for)."""
+    hits = adherence_hits(scene)
+    found = change_of(scene, hits)
+    if found is None:
+        return None
+    change, cue = found
+    targets = drugs or [drug for drug in (generic(scene) or pronoun(scene, carried, cue.first),) if drug]
+    if not targets:
+        return None
+    if change in ("stopped", "skipped") and scene.cues.hypothetical(cue.first):
+        return []
+    near = [drug for drug in targets if abs(drug.first - cue.last) <= 10 or drug.first < cue.last]
+    if not near or _other_matter(scene, cue, near, change):
+        return None
+    planned = told or scene.planned_ahead or any(h.first <= cue.first for h in scene.cues.of("planned"))
+    negated = scene.cues.negated(cue.first, cue.last) and change not in ("not-started", "taking")
+    temporality = Temporality.PLANNED if planned else Temporality.CURRENT
+    if negated:
+        if change != "stopped" and change != "skipped":
+            return None
+        change = "taking"
+    mentions = [
+        scene.mention(
+            MemoryKind.ADHERENCE, drug.concept, drug.first, drug.last,
+            polarity=Polarity.AFFIRMED, temporality=temporality, change=change,
+            detail=_amounts(scene, drug, near, adherence=True),
+        )
+        for drug in near
+    ]  # fmt: skip
+    return [mention for mention in mentions if mention is not None]
+
+
+def _other_matter(scene: Scene, cue: Hit, drugs: list[Drug], change: str) -> bool:
+    """A weak cue that speaks of something else: "the extra", "too much", "all of my", "still on"."""
+    words = scene.words[cue.first : cue.last]
+    if change == "taking" and words[0] in ("still", "all", "keep", "kept", "on", "stayed", "staying"):
+        return words[0] == "all" and "take" not in " ".join(scene.words)
+    if change == "stopped" and len(words) == 1 and words[0] in ("stop", "quit", "stopped", "stopping"):
+        return min(abs(drug.first - cue.last) for drug in drugs) > 6
+    return False
+
+
+def _used(scene: Scene, drug: Drug, drugs: list[Drug]) -> bool:
+    text_before = scene.words[: drug.first]
+    if any(h.last <= drug.first and drug.first - h.last <= 3 for h in scene.cues.of("not_use")):
+        return False
+    if any(h.last <= drug.first for h in scene.cues.of("use")):
+        return True
+    amounts = find_doses(scene.text, scene.clause.start, scene.clause.end) or find_frequencies(
+        scene.text, scene.clause.start, scene.clause.end
+    )
+    return bool(amounts) and (len(text_before) <= 6)
+
+
+def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | None:
+    assertion = scene.cues.assess(drug.first, drug.last)
+    temporality = assertion.temporality
+    kind = MemoryKind.MEDICATION
+    if scene.cues.planned(drug.first, drug.last) or scene.planned_ahead:
+        temporality = Temporality.PLANNED
+    elif told:
+        kind = MemoryKind.INSTRUCTION
+    change = "started" if any(w in ("started", "starting", "began") for w in scene.words[: drug.first]) and temporality is Temporality.CURRENT else ""  # fmt: skip
+    if (
+        temporality is Temporality.CURRENT
+        and assertion.polarity is Polarity.AFFIRMED
+        and not change
+        and _once(scene, drug)
+    ):
+        temporality = Temporality.PAST
+    return scene.mention(
+        kind,
+        drug.concept,
+        drug.first,
+        drug.last,
+        temporality=temporality,
+        change=change,
+        detail=_amounts(scene, drug, drugs),
+    )
+
+
+def _once(scene: Scene, drug: Drug) -> bool:
+    """ "I took ibuprofen yesterday": a use in the past, not a regimen."""
+    before = scene.words[: drug.first]
+    return any(w in ("took", "had", "tried", "used") for w in before) and bool(scene.times) and not any(
+        when.begins for when in scene.times
+    ) and not find_frequencies(scene.text, scene.clause.start, scene.clause.end)  # fmt: skip
+
+
+def _amounts(scene: Scene, drug: Drug, drugs: list[Drug], *, adherence: bool = False) -> dict[str, str]:
+    """The dose and frequency that belong to this drug: the nearest dose; the frequency before the next drug."""
+    start, end = scene.clause.start, scene.clause.end
+    doses = find_doses(scene.text, start, end)
+    often = find_frequencies(scene.text, start, end)
+    dose = _nearest(scene, [a for a in doses if not a.piece], drug, drugs) or _nearest(scene, doses, drug, drugs)
+    frequency = _following(scene, often, drug, drugs)
+    found = {"dose": dose.text if dose else "", "frequency": frequency.text if frequency else ""}
+    count = [a for a in doses if a.piece and (dose is None or a.start != dose.start)]
+    if count and len(drugs) == 1 and dose and not dose.piece:
+        found["amount"] = count[0].text
+    if adherence and dose is None:
+        found.pop("dose")
+    return found
+
+
+def _nearest(scene: Scene, amounts: list[Amount], drug: Drug, drugs: list[Drug]) -> Amount | None:
+    best: tuple[int, int, Amount] | None = None
+    for amount in amounts:
+        rivals = sorted((_distance(scene, amount, other), other.first) for other in drugs)
+        if rivals[0][1] != drug.first:
+            continue
+        key = (_distance(scene, amount, drug), -amount.start, amount)
+        if best is None or key[:2] < best[:2]:
+            best = key
+    return best[2] if best else None
+
+
+def _distance(scene: Scene, amount: Amount, drug: Drug) -> int:
+    start, end = scene.characters(drug.first, drug.last)
+    return amount.start - end if amount.start >= end else start - amount.end
+
+
+def _following(scene: Scene, amounts: list[Amount], drug: Drug, drugs: list[Drug]) -> Amount | None:
+    _start, end = scene.characters(drug.first, drug.last)
+    later = [other for other in drugs if other.first > drug.first]
+    limit = scene.characters(later[0].first, later[0].last)[0] if later else scene.clause.end
+    after = [a for a in amounts if a.start >= end]
+    own = [a for a in after if a.end <= limit]
+    if own:
+        return own[0]
+    before = [a for a in amounts if a.end <= scene.characters(drug.first, drug.last)[0]]
+    if before and drug.first == min(other.first for other in drugs):
+        return before[-1]
+    listed = (
+        all(w in ("and", ",", "or", "my", "the", "a") for w in scene.words[drug.last : later[0].first])
+        if later
+        else False
+    )
+    return after[0] if listed and after else None
+
+
+def bare_names(words: Sequence[str]) -> list[str]:
+    """The concepts of medicines named in these words, for what a question was about."""
+    return [hit.term.concept for hit in lexicon.clinical().longest(words) if hit.term.kind == "drug"]

@@ -1,0 +1,303 @@
+"""Who has it? The person a thing named in a clause belongs to, relative to the patient.
+
+The speaker's "I" is the patient's only when the patient speaks; a caregiver's "my son" can be the patient and
+"my sister" the patient's aunt. The words for persons and the compositions are rows of `lexicon_kinship.tsv`. When it
+cannot be told, it is not the patient: another person's disease must never become the patient's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from iamata.model.memory import Experiencer
+from iamata.model.session import Speaker
+from iamata.terminology import lexicon
+
+_I: Final = frozenset(("i", "i'm", "i've", "i'd", "i'll", "me", "myself", "mine"))
+_WE: Final = frozenset(("we", "we're", "we've", "we'd", "we'll", "us"))
+_YOU: Final = frozenset(("you", "you're", "you've", "you'd", "you'll", "your"))
+_HE: Final = frozenset(("he", "he's", "he'd", "he'll", "him", "his", "himself"))
+_SHE: Final = frozenset(("she", "she's", "she'd", "she'll", "her", "herself"))
+_THEY: Final = frozenset(("they", "they're", "they've", "their", "them"))
+_OBSERVES: Final = frozenset(
+    [
+        "noticed",
+        "notice",
+        "see",
+        "saw",
+        "found",
+        "think",
+        "thought",
+        "gave",
+        "give",
+        "giving",
+        "measured",
+        "took",
+        "believe",
+        "know",
+        "guess",
+        "checked",
+        "counted",
+        "feel",
+        "felt",
+        "heard",
+        "hear",
+        "worry",
+        "afraid",
+        "worried",
+        "remember",
+        "want",
+        "wanted",
+        "stopped",
+        "started",
+        "put",
+        "hope",
+        "say",
+        "said",
+        "suspect",
+        "swear",
+    ]
+)
+_FEMALE: Final = frozenset(
+    ("mother", "sister", "grandmother", "aunt", "niece", "daughter", "granddaughter", "maternal grandmother", "paternal grandmother", "great-aunt", "great-grandmother")
+)  # fmt: skip
+_MALE: Final = frozenset(
+    ("father", "brother", "grandfather", "uncle", "nephew", "son", "grandson", "maternal grandfather", "paternal grandfather", "great-uncle", "great-grandfather")
+)  # fmt: skip
+_NOT_BLOOD: Final = frozenset(
+    ("in-law", "spouse", "step relative", "friend", "neighbor", "colleague", "animal", "person")
+)
+
+
+class Person(msgspec.Struct, frozen=True):
+    """Whose it is; `relation` to the patient, empty for the patient and for a family member not named."""
+
+    experiencer: Experiencer
+    relation: str = ""
+
+
+PATIENT: Final = Person(Experiencer.PATIENT)
+SOMEBODY: Final = Person(Experiencer.OTHER)
+
+
+class People:
+    """The persons of one turn, followed from clause to clause. `speaker` None: a note, whose subject is the patient."""
+
+    def __init__(self, speaker: Speaker | None, relationship: str) -> None:
+        self._speaker = speaker
+        self._relationship = _normal(relationship)
+        self._carried: Person | None = None
+
+    def owner(self, words: Sequence[str], first: int, last: int) -> Person:
+        """The person whom words `first`:`last` of this clause are about."""
+        subject = self._default(words)
+        people = {hit.first: hit for hit in lexicon.kinship().longest(words)}
+        at = 0
+        while at < min(first, len(words)):
+            hit = people.get(at)
+            if hit is not None and hit.last <= first + 1 and hit.term.kind in ("relative", "other", "patient"):
+                subject = self._named(words, at, hit.term.concept, hit.term.kind)
+                at = hit.last
+                continue
+            subject = self._pronoun(words, at, people, subject)
+            at += 1
+        side = self._family_around(words, first, last)
+        if side is not None and subject.experiencer is Experiencer.PATIENT:
+            return side
+        if side is not None and side.relation and subject.experiencer is Experiencer.FAMILY and not subject.relation:
+            return side
+        return self._sided(words, subject)
+
+    def follow(self, words: Sequence[str]) -> None:
+        """Remember the last person named in this clause, for the pronouns of what comes."""
+        for hit in lexicon.kinship().longest(words):
+            if hit.term.kind in ("relative", "other") and self._is_person(words, hit.first, hit.term.concept):
+                person = self._named(words, hit.first, hit.term.concept, hit.term.kind)
+                self._carried = None if person == PATIENT else person
+
+    def relative(self, words: Sequence[str]) -> Person | None:
+        """The family member that this stretch names, as in an answer ("My mom.")."""
+        for hit in lexicon.kinship().longest(words):
+            if hit.term.kind == "relative":
+                return self._sided(words, self._named(words, hit.first, hit.term.concept, hit.term.kind))
+        return None
+
+    def wisher(self, words: Sequence[str], at: int) -> Person:
+        """Whose wish or worry opens at word `at`: a caregiver's own counts as spoken for the patient."""
+        if self._speaker is Speaker.PATIENT and (words[at] in _HE | _SHE or any(w in _HE | _SHE for w in words[:at])):
+            return SOMEBODY
+        for hit in lexicon.kinship().longest(words[:at]):
+            if (
+                hit.term.kind in ("relative", "other")
+                and self._named(words, hit.first, hit.term.concept, hit.term.kind) != PATIENT
+            ):
+                return SOMEBODY
+        return PATIENT
+
+    def _is_person(self, words: Sequence[str], at: int, concept: str) -> bool:
+        return concept != "animal" or (at > 0 and words[at - 1] in ("my", "our", "the"))
+
+    def _default(self, words: Sequence[str]) -> Person:
+        if self._carried is not None and not any(w in _FINITE_HINT for w in words) and not any(w in _I for w in words):
+            return self._carried  # "My mother has asthma. Diabetes too."
+        return PATIENT
+
+    def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
+        if kind == "patient":
+            return PATIENT
+        owner = words[at - 1] if at else ""
+        if owner in _HE | _SHE | _THEY and self._speaker is Speaker.PATIENT and self._carried is not None:
+            return SOMEBODY if kind == "other" else Person(Experiencer.FAMILY)
+        possessed = owner in ("his", "her", "their", "your", "patient's")
+        if self._speaker is Speaker.CAREGIVER and not possessed:
+            composed = lexicon.composed().get((self._relationship, relation))
+            if composed == "patient":
+                return PATIENT if not (at and words[at - 1] in ("other", "older", "younger", "oldest", "youngest")) else Person(Experiencer.FAMILY, "sibling")  # fmt: skip
+            if composed is not None:
+                relation = composed
+                kind = "other" if composed in _NOT_BLOOD else "relative"
+            elif kind == "relative":
+                return Person(Experiencer.OTHER, "")
+        if kind == "other" or relation in _NOT_BLOOD:
+            return Person(Experiencer.OTHER, relation)
+        return Person(Experiencer.FAMILY, relation)
+
+    def _pronoun(self, words: Sequence[str], at: int, people: dict[int, lexicon.Hit], subject: Person) -> Person:
+        word = words[at]
+        if word in _I:
+            return self._me(words, at)
+        if word in _WE:
+            return PATIENT
+        if word == "my":
+            named = people.get(at + 1)
+            far = people.get(at + 2)
+            if (named and named.term.kind != "informant") or (far and far.term.kind == "relative"):
+                return subject
+            return self._me(words, at)
+        if word in _YOU:
+            return PATIENT if self._speaker is not Speaker.PATIENT else subject
+        for group, fits in ((_HE, _MALE), (_SHE, _FEMALE), (_THEY, _MALE | _FEMALE)):
+            if word in group:
+                if group is _THEY and (people.get(at + 1) is None and word in ("they", "they're")):
+                    return subject
+                return self._third(fits, subject)
+        return subject
+
+    def _me(self, words: Sequence[str], at: int) -> Person:
+        if self._speaker is not Speaker.CAREGIVER:
+            return PATIENT
+        rest = words[at + 1 : at + 4]
+        if any(word in _OBSERVES for word in rest) or any(w in _HE | _SHE for w in words[at:]):
+            return PATIENT
+        if words[at] == "me":
+            return PATIENT
+        relation = self._relationship
+        if not relation or relation in _SPOUSES or relation in _NOT_BLOOD:
+            return Person(Experiencer.OTHER, relation)
+        return Person(Experiencer.FAMILY, relation)
+
+    def _third(self, fits: frozenset[str], subject: Person) -> Person:
+        if self._speaker is Speaker.PATIENT:
+            if self._carried is not None:
+                return self._carried
+            return subject if subject != PATIENT else SOMEBODY
+        if self._carried is not None and (
+            self._carried.relation in fits or self._carried.experiencer is Experiencer.OTHER
+        ):
+            return self._carried
+        if subject.relation and subject.relation in fits:
+            return subject
+        return PATIENT
+
+    def _family_around(self, words: Sequence[str], first: int, last: int) -> Person | None:
+        """ "… runs in the family", "nobody in my family", "… on my mom's side", "… in my father"."""
+        joined = lexicon.cues().every(words)
+        if any(hit.term.kind == "family_any" and (hit.last <= first or hit.first >= last) for hit in joined):
+            named = self.relative(words) if "side" not in words else None
+            return (
+                named if named is not None and named.experiencer is Experiencer.FAMILY else Person(Experiencer.FAMILY)
+            )
+        for hit in lexicon.kinship().longest(words):
+            if hit.term.kind == "relative" and hit.first >= last and " ".join(words[max(0, hit.first - 2) : hit.first]) in (
+                "in my", "in his", "in her", "in our", "in your", "in a",
+            ):  # fmt: skip
+                return self._named(words, hit.first, hit.term.concept, "relative")
+        return None
+
+    def _sided(self, words: Sequence[str], person: Person) -> Person:
+        """ "My grandmother, on my mom's side" is the maternal one."""
+        if person.experiencer is not Experiencer.FAMILY or "side" not in words:
+            return person
+        text = " ".join(words)
+        for side, names in (
+            ("maternal", ("mom's", "mother's", "maternal")),
+            ("paternal", ("dad's", "father's", "paternal")),
+        ):
+            if any(f"{name} side" in text for name in names):
+                hit = next((h for h in lexicon.kinship().longest(words) if h.term.kind == "relative"), None)
+                relation = person.relation or (hit.term.concept if hit else "")
+                if relation in ("mother", "father") and relation in _side_word(words):
+                    return Person(Experiencer.FAMILY, f"{side} relative")
+                return Person(Experiencer.FAMILY, f"{side} {relation}".strip())
+        return person
+
+
+_SPOUSES: Final = frozenset(("wife", "husband", "spouse", "partner", "girlfriend", "boyfriend"))
+_FINITE_HINT: Final = frozenset(
+    [
+        "am",
+        "is",
+        "are",
+        "was",
+        "were",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+        "did",
+        "i'm",
+        "i've",
+        "he's",
+        "she's",
+        "take",
+        "takes",
+        "took",
+        "get",
+        "gets",
+        "got",
+        "feel",
+        "feels",
+        "it's",
+        "we",
+        "don't",
+        "doesn't",
+        "didn't",
+        "haven't",
+        "hasn't",
+        "isn't",
+        "wasn't",
+        "stopped",
+        "started",
+        "hurts",
+        "hurt",
+        "can't",
+        "keeps",
+        "no",
+    ]
+)
+
+
+def _side_word(words: Sequence[str]) -> str:
+    at = len(words) - 1 - list(reversed(words)).index("side")
+    return {"mom's": "mother", "mother's": "mother", "dad's": "father", "father's": "father"}.get(words[at - 1], "")
+
+
+def _normal(relationship: str) -> str:
+    """A caregiver's relationship in the words of the table (`Mom` → mother); as sent if no row knows it."""
+    text = relationship.strip().lower()
+    terms = [term for term in lexicon.kinship().exact(text) if term.kind == "relative"] if text else []
+    return terms[0].concept if terms else text

@@ -1,0 +1,288 @@
+"""Which allergies and side effects does a clause tell: to what, with which reaction, or that there are none?
+
+A reaction of the allergic sort (rows of kind allergic_sign) after a medicine or food is told as an allergy to it;
+any other symptom that a medicine is said to make is a side effect, named by the symptom, with the medicine as agent.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from iamata.formation.extraction import findings, medications
+from iamata.formation.extraction.findings import Finding
+from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.scene import Scene
+from iamata.model.memory import MemoryKind, Temporality
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import Hit
+
+NO_ALLERGIES: Final = "Known allergies"
+_CATEGORIES: Final = {
+    "drug": "Known drug allergies", "medication": "Known drug allergies", "medicine": "Known drug allergies",
+    "food": "Known food allergies", "medications": "Known drug allergies", "drugs": "Known drug allergies",
+    "medicines": "Known drug allergies", "foods": "Known food allergies", "med": "Known drug allergies",
+    "environmental": "Known environmental allergies",
+}  # fmt: skip
+_SUBSTANCES: Final = ("drug", "drug_in_context", "allergen", "medicine")
+_STOP: Final = frozenset(
+    [
+        "and",
+        "or",
+        "but",
+        ",",
+        ";",
+        ".",
+        "i",
+        "he",
+        "she",
+        "it",
+        "we",
+        "they",
+        "which",
+        "so",
+        "when",
+        "if",
+        "because",
+        "since",
+        "as",
+        "now",
+        "too",
+        "also",
+        "that",
+        "who",
+        "anymore",
+        "either",
+        "myself",
+        "himself",
+        "herself",
+        "-",
+        "(",
+        "until",
+        "while",
+        "at",
+        "all",
+        "from",
+        "though",
+    ]
+)
+_EMPTY: Final = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "my",
+        "any",
+        "some",
+        "certain",
+        "this",
+        "these",
+        "those",
+        "like",
+        "most",
+        "all",
+        "something",
+        "anything",
+        "it",
+        "them",
+    ]
+)
+_GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
+_IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
+_MARKERS: Final = frozenset(("for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor", "specialist", "testing"))  # fmt: skip
+
+
+def is_about_allergy(scene: Scene) -> bool:
+    return bool(_allergy_cues(scene))
+
+
+def _allergy_cues(scene: Scene) -> list[Hit]:
+    found = []
+    for hit in scene.cues.of("allergy"):
+        phrase = " ".join(scene.words[hit.first : hit.last])
+        after = scene.words[hit.last] if hit.last < len(scene.words) else ""
+        if after in _MARKERS and phrase in ("allergy", "allergies"):
+            continue
+        if phrase in ("can't have", "can't eat", "sensitive to", "intolerance", "reaction to", "react to", "reacts to", "reacted to") and not any(
+            s.first >= hit.last for s in scene.of(*_SUBSTANCES)
+        ):  # fmt: skip
+            continue
+        found.append(hit)
+    return found
+
+
+def read_allergies(scene: Scene, carried: str) -> list[Mention]:
+    """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it")."""
+    cues = _allergy_cues(scene)
+    if not cues:
+        return []
+    cue = cues[0]
+    substances = _substances(scene, cue)
+    if not substances:
+        return _without_substance(scene, cue, cues, carried)
+    reactions = findings.find(scene)
+    named = {concept for _f, _l, concept in substances}
+    reaction = next((f for f in reactions if f.concept not in named and not f.condition and f.concept != "Allergic reaction" and not _inside(f, cue)), None)  # fmt: skip
+    mentions = []
+    for first, last, concept in substances:
+        assertion = scene.cues.assess(first, last)
+        denied = scene.cues.negated(cue.first, cue.last) or scene.cues.negated(first, last)
+        past = assertion.temporality is Temporality.PAST or scene.cues.historical(cue.first, cue.last)
+        hypothetical = assertion.temporality is Temporality.HYPOTHETICAL or scene.cues.hypothetical(cue.first)
+        temporality = (
+            Temporality.HYPOTHETICAL
+            if hypothetical
+            else Temporality.PAST
+            if past and not denied
+            else Temporality.CURRENT
+        )
+        mentions.append(
+            scene.mention(
+                MemoryKind.ALLERGY, concept, first, last,
+                polarity=Polarity.DENIED if denied else Polarity.AFFIRMED, temporality=temporality,
+                certain=assertion.certain and not scene.cues.uncertain(cue.first, cue.last),
+                dated=False, detail=reaction_named(scene, reaction),
+            )
+        )  # fmt: skip
+    return [mention for mention in mentions if mention is not None]
+
+
+def _inside(finding: Finding, cue: Hit) -> bool:
+    return cue.first <= finding.first < cue.last
+
+
+def reaction_named(scene: Scene, finding: Finding | None) -> dict[str, str]:
+    """The reaction by its normal name and as said; nothing without one."""
+    if finding is None:
+        return {}
+    said = scene.said(finding.first, finding.last).lower()
+    return {"reaction": finding.concept, "reaction_said": said if said != finding.concept.lower() else ""}
+
+
+def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
+    """What the allergy is to: names of the tables after the cue, "X allergy" before it, else the words after "to"."""
+    named: list[tuple[int, int, str]] = []
+    for hit in scene.of("drug", "drug_in_context", "allergen"):
+        if hit.first >= cue.last or hit.last == cue.first or (hit.last <= cue.first and "to" not in scene.words[cue.first : cue.last + 1]):  # fmt: skip
+            if not any(first < hit.last and hit.first < last for first, last, _c in named):
+                named.append((hit.first, hit.last, hit.term.concept))
+    to = [at for at in range(cue.last - 1, min(cue.last + 4, len(scene.words))) if scene.words[at] == "to"]
+    if named:
+        return [n for n in named if not to or n[0] > to[0] or n[1] <= cue.first] or named
+    return _said_after(scene, to[0] + 1) if to else []
+
+
+def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
+    """Unknown substances, word for word: "allergic to lilies and starfruit"."""
+    found = []
+    while at < len(scene.words):
+        while at < len(scene.words) and (scene.words[at] in _EMPTY or scene.words[at] in (",", "and", "or")):
+            at += 1
+        first = at
+        while at < len(scene.words) and scene.words[at] not in _STOP and at - first < 3:
+            at += 1
+        if at == first or scene.words[first] in _CATEGORIES:
+            break
+        said = scene.said(first, at)
+        found.append((first, at, said[0].upper() + said[1:]))
+        if at >= len(scene.words) or scene.words[at] not in (",", "and", "or"):
+            break
+        after = scene.words[at + 1] if at + 1 < len(scene.words) else ""
+        if after in _STOP or after in ("it", "gives", "makes"):
+            break
+    return found
+
+
+def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) -> list[Mention]:
+    """ "No allergies", "not allergic to anything", "allergic to it"; an allergy with no name says nothing to keep."""
+    to = [at for at in range(cue.last - 1, min(cue.last + 2, len(scene.words))) if scene.words[at] == "to"]
+    if to and carried and to[0] + 1 < len(scene.words) and scene.words[to[0] + 1] in _IT:
+        denied = scene.cues.negated(cue.first, cue.last)
+        made = scene.mention(
+            MemoryKind.ALLERGY, carried, to[0] + 1, to[0] + 2,
+            polarity=Polarity.DENIED if denied else Polarity.AFFIRMED, dated=False,
+        )  # fmt: skip
+        return [made] if made else []
+    general = next((hit for hit in cues if set(scene.words[hit.first : hit.last]) & _GENERAL), None)
+    if general is None or not scene.cues.negated(general.first, general.last):
+        return []
+    around = scene.words[max(0, general.first - 2) : min(len(scene.words), general.last + 3)]
+    concept = next((_CATEGORIES[word] for word in around if word in _CATEGORIES), NO_ALLERGIES)
+    made = scene.mention(
+        MemoryKind.ALLERGY, concept, general.first, general.last, polarity=Polarity.DENIED, dated=False
+    )
+    return [made] if made else []
+
+
+def read_effects(scene: Scene, carried: str) -> list[Mention]:
+    """What a medicine (or food) is said to do: "X makes me Y", "Y from X", "when they gave me X, Y"."""
+    effects = scene.cues.of("effect")
+    if not effects:
+        return []
+    agents = [(d.first, d.last, d.concept) for d in medications.find(scene)]
+    agents += [
+        (h.first, h.last, h.term.concept)
+        for h in scene.of("allergen")
+        if not any(h.first < a[1] and a[0] < h.last for a in agents)
+    ]
+    if not agents:
+        strong = scene.cues.of("effect_strong")
+        drug = medications.pronoun(scene, carried) if strong else None
+        drug = drug or (medications.generic(scene) if strong else None)
+        if drug is None or not any(drug.last <= hit.first or hit.last <= drug.first for hit in strong):
+            return []
+        agents = [(drug.first, drug.last, drug.concept)]
+    spans = [(a[0], a[1]) for a in agents]
+    symptoms = [
+        f for f in findings.find(scene) if not f.condition and not any(f.first < e and s < f.last for s, e in spans)
+    ]
+    if not symptoms or not any(_beside(hit, agents[0]) or hit.last <= agents[0][0] for hit in effects):
+        return []
+    if scene.cues.hypothetical(agents[0][0]) and not _habitual(scene):
+        return []
+    return _told(scene, agents, symptoms)
+
+
+def _beside(hit: Hit, agent: tuple[int, int, str]) -> bool:
+    return 0 <= hit.first - agent[1] <= 4 or 0 <= agent[0] - hit.last <= 4 or hit.first < agent[0] < hit.last
+
+
+def _habitual(scene: Scene) -> bool:
+    """ "If I take aspirin I wheeze": supposed in form, told as what happens."""
+    phrase = " ".join(scene.words)
+    return any(
+        start in phrase
+        for start in ("if i take", "if i eat", "if he eats", "if she eats", "if he takes", "if she takes")
+    )
+
+
+def _told(scene: Scene, agents: list[tuple[int, int, str]], symptoms: list[Finding]) -> list[Mention]:
+    signs = {hit.concept for hit in lexicon.cues().of("allergic_sign")}
+    mentions = []
+    agent = agents[0]
+    relieved = {"helps", "help", "helped", "relieves", "for"} & set(scene.words[agent[1] :])
+    for finding in symptoms:
+        denied = scene.cues.negated(finding.first, finding.last)
+        polarity = Polarity.DENIED if denied else Polarity.AFFIRMED
+        if relieved and finding.concept != "Side effects" and "for" not in scene.words[:1]:
+            continue
+        food = (
+            not any(h.term.kind == "drug" for h in scene.names if h.first == agent[0]) and agent[2] != finding.concept
+        )
+        if (finding.concept in signs or (food and agent[0] in {h.first for h in scene.of("allergen")})) and not denied:
+            made = scene.mention(
+                MemoryKind.ALLERGY, agent[2], agent[0], agent[1], polarity=polarity, dated=False,
+                person=scene.owner(finding.first, finding.last), detail=reaction_named(scene, finding),
+            )  # fmt: skip
+        else:
+            made = scene.mention(
+                MemoryKind.SIDE_EFFECT,
+                finding.concept,
+                finding.first,
+                finding.last,
+                polarity=polarity,
+                detail={"agent": agent[2]},
+            )
+        if made is not None:
+            mentions.append(made)
+    return mentions

@@ -1,0 +1,221 @@
+"""What does a text assert, mention by mention? The recipe: sentences, clauses, readers, then what clauses do to each other.
+
+Deterministic, offline, one pass. Questions and orders to the machine assert nothing: they are content, never commands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from iamata.formation.extraction import answers, findings, medications, reactions, wishes
+from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.people import People
+from iamata.formation.extraction.scene import Scene
+from iamata.formation.extraction.segmentation import Sentence, sentences
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
+from iamata.model.session import Speaker
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+
+# How many turns back a pronoun may point.
+_LOOK_BACK: Final = 6
+_POLITE: Final = frozenset(["please", "now", "ok", "okay", "so", "hey", "hi", "hello", "and", "can", "could", "you", "would", "i", "want", "need", "just", "then", "agent", "ai", "bot", "assistant", "computer", "the"])  # fmt: skip
+_ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's", "those", "which", "this"])
+_FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
+
+
+def mentions(
+    text: str,
+    *,
+    before: Sequence[tuple[Speaker, str]] = (),
+    said_at: datetime | None = None,
+    speaker: Speaker | None = None,
+    relationship: str = "",
+) -> tuple[Mention, ...]:
+    """What the text asserts, by place, then kind and concept; no two alike.
+
+    `before` are the turns before it, oldest first: the last gives a short answer its question, the last few give a
+    pronoun its drug. `said_at` dates "on Thursday". `speaker` None reads a note, whose subject is the patient;
+    `relationship` is a caregiver's to the patient. Not promised: that everything asserted is found.
+    """
+    turn = _Turn(text, before, said_at, speaker, relationship)
+    found: list[Mention] = []
+    question = answers.asked(before, speaker)
+    for sentence in sentences(text):
+        order = _order(sentence.words)
+        if order == "machine":
+            continue
+        if sentence.question:
+            turn.hear(sentence)
+            question = None
+            continue
+        made = turn.read(sentence, found, question)
+        if order == "chart":
+            made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
+        found.extend(made)
+        question = None
+    return _ordered(found)
+
+
+def _order(words: Sequence[str]) -> str:
+    """`machine` for an order to the machine, `chart` for "put in my chart that …", else empty."""
+    at = 0
+    while at < min(len(words), 6) and (words[at] in _POLITE or not words[at][0].isalnum()):
+        at += 1
+    hits = [hit for hit in lexicon.cues().every(words[: at + 8]) if hit.first <= at]
+    starts = [hit for hit in hits if hit.first == at or hit.first == 0]
+    if any(hit.term.kind == "chart_order" for hit in starts):
+        return "chart"
+    return "machine" if any(hit.term.kind == "machine" for hit in starts) else ""
+
+
+def _may_be_noted(mention: Mention) -> bool:
+    """An order to write is no assertion; only an allergy told in one is kept, in doubt, because missing it harms."""
+    return mention.kind is MemoryKind.ALLERGY and mention.polarity is Polarity.AFFIRMED
+
+
+class _Turn:
+    """One text being read: what was spoken of before, for pronouns and answers."""
+
+    def __init__(
+        self,
+        text: str,
+        before: Sequence[tuple[Speaker, str]],
+        said_at: datetime | None,
+        speaker: Speaker | None,
+        relationship: str,
+    ) -> None:
+        self.text = text
+        self.said_at = said_at
+        self.speaker = speaker
+        self.people = People(speaker, relationship)
+        self.drug = ""
+        self.context = before[-1][1][-500:] if before else ""
+        for _who, words in before[-_LOOK_BACK:]:
+            self._speak_of(words[-2000:])
+
+    def _speak_of(self, words: str) -> None:
+        names = medications.bare_names([spot.word for spot in lexicon.split_words(words)])
+        if names:
+            self.drug = names[-1]
+
+    def hear(self, sentence: Sentence) -> None:
+        """A question: it asserts nothing, and names what "it" may mean."""
+        self._speak_of(self.text[sentence.start : sentence.end])
+
+    def read(self, sentence: Sentence, earlier: list[Mention], question: answers.Question | None) -> list[Mention]:
+        found: list[Mention] = []
+        previous: list[Mention] = earlier[-3:]
+        for clause in sentence.clauses:
+            scene = Scene(self.text, clause, self.people, self.said_at)
+            made = self._clause(scene, question)
+            found, made = _joined(scene, found, made, earlier)
+            found.extend(made)
+            previous = made or previous
+            self.people.follow(scene.words)
+            self._speak_of(scene.text[clause.start : clause.end])
+            self.context = scene.text[sentence.start : sentence.end]
+        if question is not None:
+            found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
+        return found
+
+    def _clause(self, scene: Scene, question: answers.Question | None) -> list[Mention]:
+        opened = question.open if question else ""
+        wished = wishes.read(scene)
+        if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
+            return wished
+        made: list[Mention | None] = [*wished]
+        made += findings.read_readings(scene, context=self.context)
+        allergies = reactions.read_allergies(scene, self.drug)
+        effects = [] if allergies else reactions.read_effects(scene, self.drug)
+        if opened == "allergy" and not allergies and not effects and answers.stance(scene.words)[0] != "no":
+            allergies = _named_in_answer(scene)
+        made += [*allergies, *effects]
+        if not allergies and not reactions.is_about_allergy(scene):
+            drugs = medications.read(scene, self.drug, answering=opened == "medication")
+            if effects:
+                drugs = [
+                    m
+                    for m in drugs
+                    if m.kind is MemoryKind.ADHERENCE and m.change not in ("started", "taking", "extra")
+                ]
+            made += drugs
+        if not allergies:
+            told = {m.concept.text for m in effects} | {m.get("reaction") for m in effects}
+            made += [m for m in findings.read(scene) if m.concept.text not in told]
+        made += wishes.read_habits(scene, self.speaker)
+        return [m for m in made if m is not None]
+
+
+def _named_in_answer(scene: Scene) -> list[Mention]:
+    """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
+    named = scene.of("drug", "allergen", "drug_in_context")
+    made = [
+        scene.mention(MemoryKind.ALLERGY, hit.term.concept, hit.first, hit.last, dated=False)
+        for hit in {(h.first, h.last): h for h in named}.values()
+    ]
+    return [m for m in made if m is not None]
+
+
+def _joined(
+    scene: Scene, found: list[Mention], made: list[Mention], earlier: list[Mention]
+) -> tuple[list[Mention], list[Mention]]:
+    """What this clause does to the one before: mends it, ends it, gives its reaction or its cause."""
+    clause = scene.clause
+    before = [m for m in found if m.end <= clause.start]
+    last = [m for m in before if m.end == max(b.end for b in before)] if before else []
+    if clause.repair and last:
+        if not made:
+            mended = next((findings.repaired_part(scene, m) for m in last if m.kind in _FINDINGS), None)
+            made = [mended] if mended else []
+        kinds = {m.kind for m in made}
+        return [m for m in found if not (m in last and m.kind in kinds)], made
+    if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
+        ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
+        found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
+        return found, made
+    if clause.joined and last and made:
+        return _caused(scene, found, made, last)
+    return found, made
+
+
+def _caused(
+    scene: Scene, found: list[Mention], made: list[Mention], last: list[Mention]
+) -> tuple[list[Mention], list[Mention]]:
+    symptoms = [m for m in made if m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT]  # fmt: skip
+    allergy = next(
+        (m for m in last if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and not m.get("reaction")),
+        None,
+    )
+    if allergy and symptoms and allergy.experiencer is Experiencer.PATIENT and len(symptoms) == len(made):
+        first = symptoms[0]
+        said = scene.text[first.anchor_start : first.anchor_end].lower()
+        detail = dict(allergy.detail) | {"reaction": first.concept.text}
+        if said != first.concept.text.lower():
+            detail["reaction_said"] = said
+        whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
+        return [whole if m is allergy else m for m in found], []
+    stopped = next((m for m in last if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
+    if stopped and symptoms:
+        made = [_effect(m, stopped.concept.text) if m in symptoms else m for m in made]
+    stops = next((m for m in made if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
+    between = scene.text[max(m.end for m in last) : scene.clause.start].lower()
+    if stops and "so" in between.split():
+        found = [_effect(m, stops.concept.text) if m in last and m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED else m for m in found]  # fmt: skip
+    return found, made
+
+
+def _effect(mention: Mention, agent: str) -> Mention:
+    detail = tuple(sorted((dict(mention.detail) | {"agent": agent}).items()))
+    return msgspec.structs.replace(mention, kind=MemoryKind.SIDE_EFFECT, detail=detail)
+
+
+def _ordered(found: Sequence[Mention]) -> tuple[Mention, ...]:
+    unique: dict[tuple[int, int, str, str], Mention] = {}
+    for mention in found:
+        unique.setdefault((mention.start, mention.end, mention.kind.value, mention.concept.text), mention)
+    return tuple(sorted(unique.values(), key=lambda m: (m.start, m.end, m.anchor_start, m.kind.value, m.concept.text)))

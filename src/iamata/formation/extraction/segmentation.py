@@ -1,0 +1,459 @@
+"""Where do the sentences and clauses of a text begin and end, by exact characters? Linear in the text.
+
+A clause is a stretch with one subject: sentences are cut before a conjunction or comma that a new subject follows,
+before a repair ("sorry, …") and before ", no …". Not a parser, because talk is rarely grammatical: what cannot be
+told apart stays in one clause, and a clause is only ever wider than it should be.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import Spot, split_words
+
+_END: Final = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|[\r\n]+")
+_ABBREVIATION: Final = re.compile(
+    r"(?:^|[\s(])(?:dr|mr|mrs|ms|st|vs|approx|no|e\.g|i\.e|etc|a\.m|p\.m|mg|ml|q\.d)$", re.I
+)
+# Longer stretches without an end are cut at a blank, so that one endless line costs no more than many short ones.
+_LONGEST: Final = 1200
+
+_SUBJECTS: Final = frozenset(
+    [
+        "i",
+        "i'm",
+        "i've",
+        "i'd",
+        "i'll",
+        "he",
+        "he's",
+        "he'd",
+        "he'll",
+        "she",
+        "she's",
+        "she'd",
+        "she'll",
+        "we",
+        "we're",
+        "we've",
+        "we'd",
+        "we'll",
+        "they",
+        "they're",
+        "they've",
+        "they'd",
+        "they'll",
+        "it",
+        "it's",
+        "it'd",
+        "it'll",
+        "there",
+        "there's",
+        "that's",
+        "this",
+        "you",
+        "you're",
+        "you've",
+    ]
+)
+_DETERMINERS: Final = frozenset(["my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"])
+_FINITE: Final = frozenset(
+    [
+        "am",
+        "is",
+        "are",
+        "was",
+        "were",
+        "have",
+        "has",
+        "had",
+        "do",
+        "does",
+        "did",
+        "take",
+        "takes",
+        "took",
+        "get",
+        "gets",
+        "got",
+        "feel",
+        "feels",
+        "felt",
+        "hurt",
+        "hurts",
+        "hurting",
+        "ache",
+        "aches",
+        "keeps",
+        "keep",
+        "kept",
+        "can",
+        "can't",
+        "could",
+        "will",
+        "won't",
+        "would",
+        "says",
+        "said",
+        "say",
+        "thinks",
+        "gives",
+        "gave",
+        "makes",
+        "made",
+        "started",
+        "stopped",
+        "isn't",
+        "aren't",
+        "wasn't",
+        "weren't",
+        "don't",
+        "doesn't",
+        "didn't",
+        "haven't",
+        "hasn't",
+        "swelled",
+        "swells",
+        "itches",
+        "burns",
+        "runs",
+        "ran",
+        "looks",
+        "goes",
+        "went",
+        "comes",
+        "came",
+        "needs",
+        "wants",
+        "told",
+        "put",
+        "puts",
+        "knocks",
+        "seems",
+        "died",
+        "swollen",
+        "passed",
+        "uses",
+        "works",
+        "used",
+    ]
+)
+_BREAKS: Final = frozenset(["but", "because", "although", "though", "however", "whereas", "while"])
+_JOINS: Final = frozenset(("and", ",", "so", "then", "plus", "or", "until", "cause", "cuz", "that"))
+_LEADING: Final = frozenset(("and", ",", "but", "because", "so", "then", "plus", "although", "though", "however", "-", "–", "—", ":", ";"))  # fmt: skip
+_NOES: Final = frozenset(("no", "not", "never", "neither", "denies", "without"))
+_TAILS: Final = (
+    (",", "by", "the", "way"), ("by", "the", "way"), (",", "you", "know"), (",", "though"), (",", "thanks"),
+    (",", "thank", "you"), (",", "please"), (",", "doctor"), (",", "doc"), (",", "honestly"),
+)  # fmt: skip
+_INTERROGATIVE: Final = frozenset(
+    [
+        "what",
+        "when",
+        "where",
+        "why",
+        "how",
+        "who",
+        "which",
+        "whose",
+        "do",
+        "does",
+        "did",
+        "are",
+        "is",
+        "am",
+        "was",
+        "were",
+        "have",
+        "has",
+        "had",
+        "can",
+        "could",
+        "should",
+        "would",
+        "will",
+        "may",
+        "any",
+        "isn't",
+        "aren't",
+        "don't",
+        "doesn't",
+        "didn't",
+        "haven't",
+        "hasn't",
+        "shall",
+        "ever",
+        "won't",
+        "wouldn't",
+        "couldn't",
+        "shouldn't",
+    ]
+)
+_WH: Final = frozenset(["what", "when", "where", "why", "how", "who", "which", "whose"])
+_AFTER_AUX: Final = frozenset(
+    [
+        "i",
+        "you",
+        "he",
+        "she",
+        "it",
+        "we",
+        "they",
+        "my",
+        "your",
+        "his",
+        "her",
+        "their",
+        "our",
+        "the",
+        "this",
+        "that",
+        "these",
+        "those",
+        "anyone",
+        "anybody",
+        "there",
+        "any",
+        "some",
+        "someone",
+    ]
+)
+
+
+class Clause(msgspec.Struct, frozen=True):
+    """Characters `start`:`end`, and the words within. `joined`: it continues the clause before it in its sentence.
+    `repair`: what it says takes back what the clause before said."""
+
+    start: int
+    end: int
+    spots: tuple[Spot, ...]
+    joined: bool = False
+    repair: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        return [spot.word for spot in self.spots]
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """One sentence, its clauses, and whether it asks (`question`) or asks for assent to what it states (`tag`)."""
+
+    start: int
+    end: int
+    clauses: tuple[Clause, ...]
+    question: bool
+    tag: bool = False
+
+    @property
+    def words(self) -> list[str]:
+        return [spot.word for clause in self.clauses for spot in clause.spots]
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """The sentences in order. Blank stretches are left out."""
+    for start, end in _stretches(text):
+        spots = split_words(text[start:end], start)
+        while spots and not _is_word(spots[0]):
+            spots = spots[1:]
+        last = len(spots)
+        while last and not _is_word(spots[last - 1]) and spots[last - 1].word not in (")", "%"):
+            last -= 1
+        body = spots[:last]
+        if not body:
+            continue
+        asks = any(spot.word == "?" for spot in spots[last:])
+        words = [spot.word for spot in body]
+        question, tag, cut = _asking(words, asks)
+        body = body[:cut]
+        if body:
+            yield Sentence(body[0].start, body[-1].end, tuple(_clauses(body)), question, tag)
+
+
+def _is_word(spot: Spot) -> bool:
+    return spot.word[0].isalnum()
+
+
+def _stretches(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for match in _END.finditer(text):
+        if match.group()[0] == "." and _ABBREVIATION.search(text[max(start, match.start() - 8) : match.start()]):
+            continue
+        yield from _bounded(text, start, match.end())
+        start = match.end()
+    yield from _bounded(text, start, len(text))
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while end - start > _LONGEST:
+        cut = text.rfind(" ", start + 1, start + _LONGEST)
+        cut = cut if cut > start else start + _LONGEST
+        yield start, cut
+        start = cut
+    if start < end:
+        yield start, end
+
+
+def _asking(words: Sequence[str], asks: bool) -> tuple[bool, bool, int]:
+    """(is a question, is a statement with a tag, how many words belong to it without the tag)."""
+    first = next((i for i, word in enumerate(words) if word[0].isalnum() and word not in _FILLERS), 0)
+    rest = words[first:]
+    inverted = bool(rest) and (
+        (rest[0] in _WH and (asks or _inverted_wh(rest)))
+        or (
+            rest[0] in _INTERROGATIVE
+            and len(rest) > 1
+            and rest[1] in _AFTER_AUX
+            and (asks or rest[1] in ("you", "your", "i", "we", "he", "she", "they", "it"))
+        )  # fmt: skip
+        or (rest[0] in ("any", "ever") and asks)
+    )
+    if not asks:
+        return inverted and rest[0] not in ("had", "any"), False, len(words)
+    if not inverted and "," in words:
+        comma = len(words) - 1 - list(reversed(words)).index(",")
+        tail = " ".join(words[comma + 1 :])
+        if tail and any(" ".join(term.words) == tail for term in _tags()):
+            return False, True, comma
+    return True, False, len(words)
+
+
+_FILLERS: Final = frozenset(
+    [
+        "so",
+        "and",
+        "well",
+        "um",
+        "uh",
+        "oh",
+        "ok",
+        "okay",
+        "hi",
+        "hello",
+        "hey",
+        "but",
+        "now",
+        "also",
+        "then",
+        "actually",
+        "sorry",
+        "yes",
+        "no",
+    ]
+)
+
+
+def _inverted_wh(words: Sequence[str]) -> bool:
+    return len(words) > 2 and words[1] in _INTERROGATIVE and words[2] in _AFTER_AUX
+
+
+def _tags() -> list[lexicon.Term]:
+    return lexicon.cues().of("tag_question")
+
+
+def _clauses(spots: Sequence[Spot]) -> Iterator[Clause]:
+    words = [spot.word for spot in spots]
+    cuts = [0]
+    repairs: set[int] = set()
+    mended = _repairs(words)
+    at = 1
+    while at < len(words):
+        if at in mended:
+            cuts.append(mended[at])
+            repairs.add(mended[at])
+            at = mended[at]
+        elif _starts(words, at):
+            cuts.append(at)
+        at += 1
+    cuts = sorted({cut for cut in cuts if cut < len(words)})
+    for place, cut in enumerate(cuts):
+        end = cuts[place + 1] if place + 1 < len(cuts) else len(words)
+        for begin, stop in mended.items():  # the repair words themselves belong to no clause
+            if cut < stop <= end and begin < end and cut <= begin:
+                end = min(end, begin)
+        first = cut
+        while first < end and (words[first] in _LEADING or not _is_word(spots[first])):
+            first += 1
+        end = _without_tail(words, first, end)
+        while end > first and not _is_word(spots[end - 1]) and words[end - 1] not in (")", "%"):
+            end -= 1
+        if end > first and words[end - 1] in ("and", "but", "so", "because", "then"):
+            end -= 1
+        while end > first and words[end - 1] == ",":
+            end -= 1
+        if end > first:
+            yield Clause(spots[first].start, spots[end - 1].end, tuple(spots[first:end]), place > 0, cut in repairs)
+
+
+def _without_tail(words: Sequence[str], first: int, end: int) -> int:
+    for tail in _TAILS:
+        if end - len(tail) > first and tuple(words[end - len(tail) : end]) == tail:
+            return end - len(tail)
+    return end
+
+
+def _repairs(words: Sequence[str]) -> dict[int, int]:
+    """Begin and end of each run of repair words inside a sentence ("…, no, sorry, …")."""
+    found: dict[int, int] = {}
+    hits = {hit.first: hit.last for hit in lexicon.cues().every(words) if hit.term.kind == "repair"}
+    for first, last in sorted(hits.items()):
+        begin, end = first, last
+        while end < len(words) and (words[end] in (",", "-", "—") or end in hits):
+            end = hits.get(end, end + 1)
+        while begin > 0 and words[begin - 1] in (",", "no", "-", "—"):
+            begin -= 1
+        if begin > 0 and end < len(words) and not any(b <= begin < e for b, e in found.items()):
+            found[begin] = end
+    return found
+
+
+def _starts(words: Sequence[str], at: int) -> bool:
+    """Does a new clause start at this word (a conjunction, a comma, a dash)?"""
+    word = words[at]
+    nxt = words[at + 1] if at + 1 < len(words) else ""
+    if word in (";", "–", "—") or (word == "-" and words[at - 1][0].isalnum() and nxt in _SUBJECTS):
+        return True
+    if word in _BREAKS:
+        return not (word == "because" and nxt == "of") and not (
+            word == "but" and words[at - 1] in ("nothing", "all", "anything")
+        )
+    if word not in _JOINS:
+        return False
+    if word == "," and nxt in ("and", "so", "then", "or", "but", "because") and at + 2 < len(words):
+        return nxt in ("and", "so", "then", "or") and _starts(words, at + 1)
+    if word == "so" and nxt not in _SUBJECTS:
+        return False
+    if word == "that" and words[at - 1] in ("the", "all", "everything", "medicine", "so"):
+        return False
+    if (
+        word in (",", "and", "or")
+        and nxt in _NOES
+        and at + 2 < len(words)
+        and words[at + 2] not in (",", "sorry", "actually")
+    ):
+        return nxt != "not" or word == ","
+    if nxt in _SUBJECTS:
+        follows = words[at + 2] if at + 2 < len(words) else ""
+        if nxt in ("it", "this", "you", "they") and not follows:
+            return False
+        return not (nxt == "this" and follows not in _FINITE)
+    if word == "that":
+        return nxt in _DETERMINERS and _finite_soon(words, at + 2)
+    if nxt in _DETERMINERS:
+        return _finite_soon(words, at + 2)
+    if word in (",", "and") and nxt and lexicon.kinship().exact(nxt):
+        return _finite_soon(words, at + 2)
+    return word == "," and nxt in ("yes", "yeah") and at + 2 < len(words) and words[at + 2] == "to"
+
+
+def _finite_soon(words: Sequence[str], at: int) -> bool:
+    for place in range(at, min(at + 5, len(words))):
+        if words[place] in (",", ";", "and", "or", "but", "because"):
+            return False
+        if words[place] in _FINITE:
+            return True
+    return False

@@ -1,0 +1,98 @@
+"""Which memories does a session give? Every message is read in the light of the messages before it, and of nothing after."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from iamata.formation.extraction import Mention, mentions
+from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
+from iamata.model.identifiers import IdMint
+from iamata.model.memory import Memory
+from iamata.model.session import Message, Session, Speaker, Turn
+
+EXTRACTOR: Final = "offline/1"
+RULE: Final = "speaker"
+# How many messages back an answer or a pronoun may look.
+_BEFORE: Final = 8
+
+
+def learn(session: Session, *, mint: IdMint) -> tuple[Memory, ...]:
+    """The memories of all messages, by message, then place, kind and concept; no two with one id.
+
+    A function of each message and those before it: a longer session gives the same memories for its earlier messages.
+    What an agent says is context for the answer to it and gives no memory. Every quote is literally in its message.
+    """
+    learned: dict[str, Memory] = {}
+    before: list[tuple[Speaker, str]] = []
+    for message in session.messages:
+        turn = message.turn
+        if turn.speaker is not Speaker.AGENT:
+            found = mentions(
+                turn.text,
+                before=before[-_BEFORE:],
+                said_at=turn.said_at,
+                speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
+                relationship=turn.relationship,
+            )
+            for mention in found:
+                memory = _memory(session, message, mention, mint)
+                learned.setdefault(memory.id, memory)
+        before.append((turn.speaker, turn.text))
+    return tuple(learned.values())
+
+
+def _memory(session: Session, message: Message, mention: Mention, mint: IdMint) -> Memory:
+    concept = mention.concept.display
+    return Memory(
+        id=mint.memory(message.id, mention.start, mention.end, mention.kind.value, concept),
+        session=session.id,
+        message=message.id,
+        start=mention.start,
+        end=mention.end,
+        quote=message.turn.text[mention.start : mention.end],
+        kind=mention.kind,
+        concept=mention.concept,
+        attribution=attribution(message.turn),
+        polarity=mention.polarity,
+        experiencer=mention.experiencer,
+        temporality=mention.temporality,
+        certain=mention.certain,
+        relation=mention.relation,
+        change=mention.change,
+        since=mention.since,
+        since_said=mention.since_said,
+        detail=mention.detail,
+        said_at=message.turn.said_at,
+        received_at=message.received_at,
+        extractors=(EXTRACTOR,),
+    )
+
+
+def attribution(turn: Turn) -> Attribution:
+    """Who says it: the speaker is the author (design 03, Conversations). Never the extractor.
+
+    A clinician or coordinator speaks for an institution, so system-reported, and `because` says that it was spoken and
+    not documented. An interpreter's words belong to the person interpreted, second-hand.
+    """
+    kind, role, directness, note = _SPEAKERS[turn.speaker]
+    spoken = f"speaker={turn.speaker.value}"
+    if turn.relationship:
+        spoken += f"({turn.relationship})"
+    return Attribution(
+        kind=kind,
+        author=Author(role, display=turn.name),
+        rule=RULE,
+        because=spoken + note,
+        directness=directness,
+        certainty=Certainty.STATED,
+    )
+
+
+_SPEAKERS: Final = {
+    Speaker.PATIENT: (AttributionKind.USER, Role.PATIENT, Directness.FIRST_HAND, ""),
+    Speaker.CAREGIVER: (AttributionKind.USER, Role.PROXY, Directness.PROXY, ""),
+    Speaker.CLINICIAN: (AttributionKind.SYSTEM, Role.CLINICIAN, Directness.FIRST_HAND, ", spoken, not documented"),
+    Speaker.COORDINATOR: (AttributionKind.SYSTEM, Role.COORDINATOR, Directness.FIRST_HAND, ", spoken, not documented"),
+    Speaker.INTERPRETER: (AttributionKind.USER, Role.PATIENT, Directness.SECOND_HAND, ", interpreting"),
+    Speaker.AGENT: (AttributionKind.AGENT, Role.AGENT, Directness.UNKNOWN, ""),
+}

@@ -1,0 +1,121 @@
+"""Which pairs of statements are worth comparing? Blocks by identifier and by concept; linear in their number.
+
+Decides nothing: `comparison` does.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from iamata.formation.recorded.comparison import MODES, Comparison, at_other_times, compare, same_item
+from iamata.formation.recorded.concepts import relate
+from iamata.formation.recorded.said import Said
+from iamata.formation.references import identifier_key
+
+# Each statement meets at most so many others of its block, chosen by time and content (design 04).
+MOST_COMPARISONS = 20
+
+
+def comparisons(items: Iterable[Said], doubted: frozenset[frozenset[str]]) -> Iterator[Comparison]:
+    """Compare what may be one thing. `doubted` are pairs of sources that may speak of two persons: never compared."""
+    groups: dict[str, list[Said]] = defaultdict(list)
+    for item in items:
+        groups[item.kind].append(item)
+    for kind in sorted(groups):
+        members = sorted(groups[kind], key=lambda item: item.digest)
+        met: set[tuple[str, str]] = set()
+        for comparison in _by_identifier(members, doubted):
+            met.add((comparison.left.id, comparison.right.id))
+            yield comparison
+        yield from _by_concept(members, doubted, met)
+
+
+def unreliable_identifiers(items: Iterable[Said]) -> frozenset[tuple[str, str, str]]:
+    """(kind, source, identifier) that one source puts on several things: incompatible concepts, or records that it keeps
+    apart and that were at other times (a group number on every bill)."""
+    bad: set[tuple[str, str, str]] = set()
+    for (_, key), block in _identifier_blocks(items).items():
+        by_source: dict[str, list[Said]] = defaultdict(list)
+        for _, item in block:
+            by_source[item.source].append(item)
+        for source, same in by_source.items():
+            if any(not relate(same[0], other).compatible or at_other_times(same[0], other) for other in same[1:]):
+                bad.add((same[0].kind, source, key))
+    return frozenset(bad)
+
+
+def _identifier_blocks(items: Iterable[Said]) -> Mapping[tuple[str, str], list[tuple[str, Said]]]:
+    blocks: dict[tuple[str, str], list[tuple[str, Said]]] = defaultdict(list)
+    for item in items:
+        # Parts of one record (the answers of a form) share its identifiers and are not one thing.
+        for key in {identifier_key(identifier) for identifier in item.statement.identifiers} - {""}:
+            blocks[f"{item.kind}{item.statement.part}", key].append((key, item))
+    return {name: block for name, block in blocks.items() if len(block) > 1}
+
+
+def _by_identifier(items: list[Said], doubted: frozenset[frozenset[str]]) -> Iterator[Comparison]:
+    bad = unreliable_identifiers(items)
+    for block in _identifier_blocks(items).values():
+        ordered = [item for _, item in block]
+        key = block[0][0]
+        for index, left in enumerate(ordered):
+            for right in ordered[index + 1 : index + 1 + MOST_COMPARISONS]:
+                if frozenset({left.source, right.source}) in doubted or same_item(left, right):
+                    continue
+                unreliable = any((item.kind, item.source, key) in bad for item in (left, right))
+                yield compare(left, right, identifier=key, unreliable=unreliable)
+
+
+def _by_concept(
+    items: list[Said], doubted: frozenset[frozenset[str]], met: set[tuple[str, str]]
+) -> Iterator[Comparison]:
+    """Pairs that share a concept and have not met by an identifier, whose verdict comes first."""
+    blocks: dict[str, list[Said]] = defaultdict(list)
+    for item in items:
+        if MODES.get(item.kind) == "one":
+            blocks["one"].append(item)
+        elif MODES.get(item.kind) != "keyed":
+            for key in item.keys or {item.name} - {""}:
+                blocks[key].append(item)
+            if item.keys and item.name:
+                blocks[item.name].append(item)
+    for key in sorted(blocks):
+        ordered = sorted(blocks[key], key=_by_time)
+        for index, left in enumerate(ordered):
+            for right in _near(left, ordered, index):
+                pair = (left.id, right.id)
+                if (
+                    pair in met
+                    or pair[::-1] in met
+                    or frozenset({left.source, right.source}) in doubted
+                    or same_item(left, right)
+                ):
+                    continue
+                met.add(pair)
+                yield compare(left, right)
+
+
+def _by_time(item: Said) -> tuple[bool, int, str]:
+    """Dated ones first, by when it was; then by content."""
+    start = item.happened.start or item.happened.end if item.happened else None
+    earliest = start.earliest if start else None
+    return (earliest is None, earliest or 0, item.digest)
+
+
+def _near(left: Said, ordered: list[Said], index: int) -> Iterator[Said]:
+    """The next few of the block; in point kinds only while their time can still be the same."""
+    point = MODES.get(left.kind) == "point"
+    start = left.happened.start or left.happened.end if left.happened else None
+    for count, right in enumerate(ordered[index + 1 :]):
+        if count >= MOST_COMPARISONS:
+            return
+        if point and start is not None and start.latest is not None and right.happened is not None:
+            other = right.happened.start or right.happened.end
+            if other is not None and other.earliest is not None and other.earliest > start.latest + _SLACK_S:
+                return
+        yield right
+
+
+# An instant and a day of the same local date may lie this far apart on the clock of UTC.
+_SLACK_S = 26 * 3600

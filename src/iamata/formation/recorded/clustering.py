@@ -1,0 +1,74 @@
+"""Which statements end up together? Connected by merge verdicts, kept apart by the pairs that must not meet.
+
+Edges are taken strongest first, then by content, so that the outcome is a function of the set. No chain merges two
+statements that were told apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from iamata.formation.recorded.comparison import Comparison
+from iamata.formation.recorded.said import Said
+from iamata.model.decision import Quality, Verdict
+
+_STRENGTH = {Quality.CONFIRMED: 0, Quality.PROBABLE: 1, Quality.UNCERTAIN: 2}
+
+
+class Clusters:
+    """The clusters, each a list of statements sorted by content, and the comparisons that counted: `joined` two of
+    them, or were `refused` because two statements inside must not meet."""
+
+    def __init__(self, items: Iterable[Said], comparisons: Iterable[Comparison]) -> None:
+        self._items = {item.id: item for item in items}
+        self._parent = {id: id for id in self._items}
+        self._enemies: dict[str, set[str]] = {}
+        self._members: dict[str, list[str]] = {id: [id] for id in self._items}
+        kept = list(comparisons)
+        for comparison in kept:
+            if comparison.apart:
+                self._enemies.setdefault(comparison.left.id, set()).add(comparison.right.id)
+                self._enemies.setdefault(comparison.right.id, set()).add(comparison.left.id)
+        merges = [c for c in kept if c.verdict is Verdict.MERGE]
+        merges.sort(key=_edge_order)
+        self.joined: list[Comparison] = []
+        self.refused: list[Comparison] = []
+        for comparison in merges:
+            match self._join(comparison.left.id, comparison.right.id):
+                case True:
+                    self.joined.append(comparison)
+                case False:
+                    self.refused.append(comparison)
+
+    def _root(self, id: str) -> str:
+        while self._parent[id] != id:
+            self._parent[id] = self._parent[self._parent[id]]
+            id = self._parent[id]
+        return id
+
+    def _join(self, left: str, right: str) -> bool | None:
+        """True if two clusters became one, False if they must stay apart, None if they were one already."""
+        a, b = self._root(left), self._root(right)
+        if a == b:
+            return None
+        if len(self._members[a]) < len(self._members[b]):
+            a, b = b, a
+        inside = set(self._members[a])
+        if any(not self._enemies.get(id, set()).isdisjoint(inside) for id in self._members[b]):
+            return False
+        self._parent[b] = a
+        self._members[a] += self._members.pop(b)
+        return True
+
+    def __iter__(self) -> Iterator[list[Said]]:
+        groups = [sorted((self._items[id] for id in ids), key=lambda s: s.digest) for ids in self._members.values()]
+        return iter(sorted(groups, key=lambda group: group[0].digest))
+
+
+def _edge_order(comparison: Comparison) -> tuple[int, bool, int, str, str]:
+    """Strongest first; then what is dated, latest first (an undated mention joins the latest episode); then content."""
+    times = [t.happened.start for t in (comparison.left, comparison.right) if t.happened and t.happened.start]
+    latest = max((t.earliest or 0 for t in times), default=0)
+    undated = len(times) < 2 and comparison.rule != "identifier"
+    digests = sorted((comparison.left.digest, comparison.right.digest))
+    return (_STRENGTH[comparison.quality], undated, -latest, digests[0], digests[1])

@@ -1,0 +1,67 @@
+"""Which of several contents of one record is current? By version, then its own date, then status, then arrival.
+
+This is the one place where arrival decides: between two contents of one record of one source that nothing else orders
+the later received supersedes, the earlier is history (design 02, laws).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+
+from iamata.model.clinical_time import Clock, parse_time
+from iamata.model.statement import Standing, Statement
+
+# HL7 v2 table 0085 and FHIR observation-status: preliminary < final < corrected.
+_RANK = {Standing.DRAFT: 0, Standing.PRELIMINARY: 1, Standing.FINAL: 2, Standing.CORRECTED: 3}
+_NUMBER = re.compile(r"\d+")
+
+
+def rank(standing: Standing) -> int | None:
+    """The place of a result's status in preliminary < final < corrected; None for every other status."""
+    return _RANK.get(standing)
+
+
+def superseded(statements: Iterable[Statement], received: Mapping[str, datetime]) -> dict[str, str]:
+    """Statement id → id of the statement that replaces it. `received` gives the last sighting of each.
+
+    Whole revisions of a record (told apart by version and `lastUpdated`) come first: the latest replaces the others.
+    Within one revision two contents of the same part of the record are ordered by date, status, arrival and content.
+    A record without a name of its own is never superseded: its content is its identity.
+    """
+    records: dict[tuple[str, str], list[Statement]] = defaultdict(list)
+    for statement in statements:
+        if statement.provenance.record.key:
+            records[statement.provenance.source, statement.provenance.record.key].append(statement)
+    replaced: dict[str, str] = {}
+    for contents in records.values():
+        if len(contents) < 2:
+            continue
+        latest = max(map(_revision, contents))
+        parts: dict[str, list[Statement]] = defaultdict(list)
+        for statement in contents:
+            if _revision(statement) == latest:
+                parts[statement.part].append(statement)
+        current = {part: max(same, key=lambda s: _order(s, received[s.id])) for part, same in parts.items()}
+        heir = current.get("") or min(current.values(), key=lambda s: s.digest)
+        for statement in contents:
+            successor = current.get(statement.part, heir)
+            if statement.id != successor.id and (_revision(statement) != latest or statement.part in parts):
+                replaced[statement.id] = successor.id
+    return replaced
+
+
+def _revision(statement: Statement) -> tuple[int, int]:
+    """Version number and last update, -1 and 0 where the source gives none."""
+    record = statement.provenance.record
+    version = _NUMBER.fullmatch(record.version)
+    updated = parse_time(record.updated).latest if record.updated else None
+    return (int(version.group()) if version else -1, updated or 0)
+
+
+def _order(statement: Statement, received_at: datetime) -> tuple[int, int, datetime, str]:
+    dated = statement.time(Clock.ASSERTED, Clock.AUTHORED, Clock.ISSUED, Clock.ORDERED, Clock.STATUS_CHANGED)
+    at = (dated.start or dated.end) if dated else None
+    return ((at.latest if at else None) or 0, rank(statement.standing) or 0, received_at, statement.digest)

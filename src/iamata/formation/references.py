@@ -1,0 +1,95 @@
+"""What does a reference lead to, in what its source has sent? Never across sources, and never fetched.
+
+A reference that leads nowhere is reported by the pipeline and kept as sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from iamata.model.coding import BusinessIdentifier
+from iamata.model.statement import Reference, Statement
+from iamata.terminology.systems import alias
+
+
+def identifier_key(identifier: BusinessIdentifier) -> str:
+    """One form of a business identifier: OID, URN and URL of a known system are equal; empty without a value."""
+    value = identifier.value.strip()
+    system = identifier.system.strip()
+    return f"{alias(system) or system.removeprefix('urn:oid:').lower()}|{value}" if value else ""
+
+
+class Directory:
+    """The records of one patient's sources, by every name a reference can call them.
+
+    Of several contents of one record the current one answers (`current` says which those are); of several parts of one
+    record the one without a part, else the first. Building is linear in the number of statements.
+    """
+
+    def __init__(self, statements: Iterable[Statement], *, superseded: frozenset[str] = frozenset()) -> None:
+        self._by_name: dict[tuple[str, str], Statement] = {}
+        self._by_identifier: dict[tuple[str, str], Statement] = {}
+        self._by_version: dict[tuple[str, str, str], Statement] = {}
+        for statement in sorted(statements, key=lambda s: (s.id in superseded, s.part != "", s.part, s.id)):
+            record = statement.provenance.record
+            source = statement.provenance.source
+            for name in (record.reference, record.url):
+                if name:
+                    self._by_name.setdefault((source, name), statement)
+                    if record.version:
+                        self._by_version.setdefault((source, name, record.version), statement)
+            for identifier in record.identifiers:
+                if key := identifier_key(identifier):
+                    self._by_identifier.setdefault((source, key), statement)
+
+    def find(self, reference: Reference, *, origin: Statement) -> Statement | None:
+        """The statement this reference of `origin` leads to, or None.
+
+        Understood (FHIR R4 References 2.3): `#contained`, `Type/id`, absolute, `urn:uuid:`, `…/_history/n`,
+        `Type?identifier=system|value`, and a logical reference by identifier alone.
+        """
+        source = origin.provenance.source
+        literal = reference.reference
+        if literal:
+            found = self._literal(source, literal, origin)
+            if found is not None:
+                return found
+        if reference.identifier:
+            system, _, value = reference.identifier.rpartition("|")
+            return self._by_identifier.get((source, identifier_key(BusinessIdentifier(system, value))))
+        return None
+
+    def _literal(self, source: str, literal: str, origin: Statement) -> Statement | None:
+        record = origin.provenance.record
+        if literal.startswith("#"):
+            container = record.key.partition("#")[0]
+            return self._by_name.get((source, container if literal == "#" else container + literal))
+        name, _, version = literal.partition("/_history/")
+        if version:
+            found = self._by_version.get((source, name, version)) or self._by_version.get(
+                (source, _tail(name), version)
+            )
+            if found is not None:
+                return found
+        if "?identifier=" in name:
+            system, _, value = name.partition("?identifier=")[2].partition("&")[0].rpartition("|")
+            return self._by_identifier.get((source, identifier_key(BusinessIdentifier(system, value))))
+        return self._by_name.get((source, name)) or self._by_name.get((source, _tail(name)))
+
+
+def _tail(url: str) -> str:
+    """`https://server/fhir/Type/id` → `Type/id`; other forms unchanged."""
+    if "://" not in url:
+        return url
+    parts = url.rsplit("/", 2)
+    return "/".join(parts[1:]) if len(parts) == 3 else url
+
+
+def target_type(reference: str, declared: str = "") -> str:
+    """The resource type a reference names by itself: declared, or read off `Type/id` and `Type?…`; else empty."""
+    if declared:
+        return declared.rsplit("/", 1)[-1]
+    if not reference or reference.startswith(("#", "urn:")):
+        return ""
+    name = _tail(reference.partition("/_history/")[0]).partition("?")[0].partition("/")[0]
+    return name if name[:1].isupper() and name.isalpha() else ""
