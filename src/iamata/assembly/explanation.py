@@ -1,0 +1,85 @@
+"""Why does this stand here? From any item down to its authors, its decisions and the bytes it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from iamata.errors import NotFound
+from iamata.model.document import Document
+from iamata.model.graph import Graph
+from iamata.model.provenance import Place
+from iamata.model.reading import Explanation, Seen, Testimony
+
+Excerpt = Callable[[Document, Place], str]
+
+
+def explain(graph: Graph, item: str, *, address: str, summary: str, excerpt: Excerpt) -> Explanation:
+    """The proof of an item: fact, statement, memory, passage, document, conflict, link or decision.
+
+    Testimonies stand in the order of the fact's members, then its history. Raises NotFound for an id of none of these.
+    """
+    fact = graph.resolve(item)
+    if fact is not None:
+        named = graph.statements.get(item)
+        chosen = [(named.id, "member")] if named else [(id, "member") for id in fact.members] + list(fact.history)
+        ids = {*fact.members, *(id for id, _ in fact.history)}
+        return Explanation(
+            item=item,
+            what="statement" if named else fact.kind,
+            address=address,
+            summary=summary,
+            testimonies=tuple(_testimony(graph, id, role, excerpt) for id, role in chosen),
+            decisions=tuple(d for d in graph.decisions.values() if d.left in ids or d.right in ids),
+            conflicts=fact.conflicts,
+            links=tuple(link.id for link in graph.links.values() if fact.id in (link.origin, link.target)),
+        )
+    if item in graph.statements:
+        return Explanation(
+            item=item,
+            what="statement",
+            address=address,
+            summary=summary,
+            testimonies=(_testimony(graph, item, "no fact rests on it", excerpt),),
+        )
+    if memory := graph.memories.get(item):
+        return Explanation(
+            item=item,
+            what=f"memory:{memory.kind}",
+            address=address,
+            summary=summary,
+            quote=memory.quote,
+            links=tuple(link.id for link in graph.links.values() if item in (link.origin, link.target)),
+        )
+    if item in graph.passages or item in graph.documents:
+        quote = graph.passages[item].text if item in graph.passages else ""
+        what = "passage" if item in graph.passages else "document"
+        return Explanation(item=item, what=what, address=address, summary=summary, quote=quote)
+    if conflict := graph.conflicts.get(item):
+        sides = [id for side in conflict.sides for id in side.items]
+        return Explanation(
+            item=item,
+            what=f"conflict:{conflict.kind}",
+            address=address,
+            summary=summary,
+            testimonies=tuple(_testimony(graph, id, "side", excerpt) for id in sides if id in graph.statements),
+            conflicts=(item,),
+        )
+    raise NotFound(what="item", id=item)
+
+
+def _testimony(graph: Graph, id: str, role: str, excerpt: Excerpt) -> Testimony:
+    seen = []
+    for sighting in graph.sightings.get(id, ()):
+        document = graph.documents.get(sighting.document)
+        if document is not None:
+            seen.append(
+                Seen(
+                    document.id,
+                    document.media_type,
+                    document.source,
+                    sighting.received_at.isoformat(),
+                    sighting.place,
+                    excerpt(document, sighting.place),
+                )
+            )
+    return Testimony(graph.statements[id], graph.attributions[id], tuple(seen), role)

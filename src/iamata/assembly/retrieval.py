@@ -1,0 +1,439 @@
+"""Which items of one patient's graph speak of what is asked? BM25 over folded words, codes, and graph neighbours.
+
+All of a patient fits in memory, so the search is exact and the same on every store. Scores order the hits of one
+query; what an item counts for a task is authority's.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from iamata.assembly.speakers import attribution_of
+from iamata.assembly.tree import Tree, address, as_tree
+from iamata.assembly.wording import coded, inert, name, value_words
+from iamata.errors import InvalidValue
+from iamata.model.attribution import AttributionKind, Role
+from iamata.model.clinical_time import ClinicalTime
+from iamata.model.coding import CodedText
+from iamata.model.fact import Fact
+from iamata.model.graph import Graph
+from iamata.model.memory import Memory
+from iamata.model.reading import Hit
+from iamata.model.statement import Component, Value
+
+# Robertson and Zaragoza, The Probabilistic Relevance Framework (2009): k1 in 1.2..2, b 0.75.
+_K1: Final = 1.2
+_B: Final = 0.75
+# The words of a name tell what an item is about, those of its fields only something of it.
+_NAME_COUNTS: Final = 3
+# What a code that is asked for by itself adds: more than any word, so that `J45` finds the condition before a mention.
+_CODE_SCORE: Final = 25.0
+_CODE_PREFIX_SCORE: Final = 12.0
+_SYNONYM_SHARE: Final = 0.6
+_NEIGHBOUR_SHARE: Final = 0.2
+_QUERY_TOKENS: Final = 1000
+_QUERY_CHARS: Final = 20_000
+_TEXT_CHARS: Final = 20_000
+_SNIPPET_CHARS: Final = 160
+
+_WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
+_FILTER = re.compile(r'\b(kind|source|attribution|after|before):("[^"]*"|\S+)')
+_DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?\Z")
+_STOP: Final = frozenset(
+    _WORD.findall(
+        """
+    a an and any are as at be been by can did do does for from had has have he her him his how i in is
+    it its me my no not of on or our she so than that the their them there they this to was we were what
+    when which who will with you your
+    """
+    )
+)
+# Roles of persons of care: their names may be searched for. The patient's and a caregiver's may not.
+_CARE: Final = frozenset({Role.CLINICIAN, Role.COORDINATOR, Role.PHARMACY, Role.LAB, Role.PAYER, Role.INSTITUTION})
+# Fields that name persons or ways to reach them, or only keep the books.
+_UNSEARCHED: Final = frozenset({"name", "address", "telecom", "member_id", "note_count", "link_id"})
+
+Synonyms = Callable[[str], tuple[str, ...]]
+
+
+class _Doc(msgspec.Struct, gc=False):
+    id: str
+    kind: str
+    title: str
+    text: str
+    counts: dict[str, int]
+    length: int
+    codes: tuple[str, ...]
+    sources: frozenset[str]
+    attributions: frozenset[AttributionKind]
+    day: str
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    """A query read: words with their weight, the raw words that may be codes, and the filters."""
+
+    words: tuple[tuple[str, float], ...]
+    codes: tuple[str, ...]
+    kinds: frozenset[str]
+    sources: tuple[str, ...]
+    attributions: tuple[str, ...]
+    after: str
+    before: str
+
+
+def fold(text: str) -> Iterator[str]:
+    """The words of a text in lower case without accents and English plurals, in their order."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    if not plain.isascii():
+        plain = "".join(c for c in plain if not unicodedata.combining(c))
+    for match in _WORD.finditer(plain):
+        word = match[0]
+        yield _singular(word)
+        if "." in word or "'" in word:
+            yield from (_singular(part) for part in re.split(r"[.']", word) if part)
+
+
+def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes")):
+        return word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    return word
+
+
+class Index:
+    """The search index of one graph. Built once, read only, and as large as the text of the graph.
+
+    Searched are facts and events, memories, passages and documents: names, codes, values, quotes, and of authors only
+    persons of care. `synonyms` maps a word or a phrase, in lower case, to others that mean the same.
+    """
+
+    def __init__(self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: ()) -> None:
+        self._tree = as_tree(graph)
+        self._synonyms = synonyms
+        self._docs: dict[str, _Doc] = {doc.id: doc for doc in sorted(self._read(), key=lambda doc: doc.id)}
+        self._postings: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._codes: defaultdict[str, list[str]] = defaultdict(list)
+        for doc in self._docs.values():
+            for word, n in doc.counts.items():
+                self._postings[word].append((doc.id, n))
+            for code in doc.codes:
+                self._codes[code].append(doc.id)
+        total = sum(doc.length for doc in self._docs.values())
+        self._average = total / len(self._docs) if self._docs else 1.0
+
+    def __len__(self) -> int:
+        return len(self._docs)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that the index was built on, for those who read what was found."""
+        return self._tree
+
+    def search(self, query: str, *, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
+        """The best hits, by descending score, ties by id; at most `limit`.
+
+        Words, codes (`J45`, `44054006`) and filters: `kind:medication`, `source:Northside`, `attribution:user`,
+        `after:2020` and `before:2021-06` (the day itself is after, and not before). Filters alone list what passes
+        them, newest first. Only the first 1,000 words of a query are read. Raises InvalidValue for a filter that is
+        none.
+        """
+        asked = self._ask(query, kinds)
+        if limit <= 0:
+            return []
+        scores = self._scored(asked)
+        if not scores and not asked.words and not asked.codes and _filters(asked):
+            listed = sorted(self._docs.values(), key=lambda doc: doc.id)
+            listed = sorted((doc for doc in listed if _passes(doc, asked)), key=lambda doc: doc.day, reverse=True)
+            return [self._hit(doc, 0.0, asked) for doc in listed[:limit]]
+        order = sorted(scores, key=lambda id: (-round(scores[id], 6), id))
+        return [self._hit(self._docs[id], round(scores[id], 6), asked) for id in order[:limit]]
+
+    def scores(self, query: str, *, kinds: Iterable[str] = ()) -> dict[str, float]:
+        """Every item that the query touches, by id, and its score (> 0). The query is free text: what looks like a
+        filter is read as words, so that no message can be refused."""
+        return self._scored(self._ask(query, kinds, filters=False))
+
+    # reading a query
+
+    def _ask(self, query: str, kinds: Iterable[str], *, filters: bool = True) -> _Asked:
+        text = query[:_QUERY_CHARS]
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for match in _FILTER.finditer(text) if filters else ():
+            found[match[1]].append(match[2].strip('"').casefold())
+        for key in ("after", "before"):
+            for value in found[key]:
+                if not _DATE.match(value):
+                    raise InvalidValue(f"{key}: takes a date as YYYY, YYYY-MM or YYYY-MM-DD", place="query")
+        plain = _FILTER.sub(" ", text) if filters else text
+        said = list(fold(plain))[:_QUERY_TOKENS]
+        words: dict[str, float] = {}
+        for word in said:
+            if word not in _STOP:
+                words[word] = 1.0
+        for phrase in _phrases(plain):
+            for other in self._synonyms(phrase):
+                for word in fold(other):
+                    if word not in _STOP:
+                        words.setdefault(word, _SYNONYM_SHARE)
+        codes = dict.fromkeys(
+            raw.casefold().strip(".,;()") for raw in plain.split()[:_QUERY_TOKENS] if any(c.isdigit() for c in raw)
+        )
+        return _Asked(
+            words=tuple(sorted(words.items())),
+            codes=tuple(code for code in codes if len(code) >= 3),
+            kinds=frozenset(k.casefold() for k in (*kinds, *found["kind"])),
+            sources=tuple(found["source"]),
+            attributions=tuple(found["attribution"]),
+            after=max(found["after"], default=""),
+            before=min(found["before"], default=""),
+        )
+
+    # scoring
+
+    def _scored(self, asked: _Asked) -> dict[str, float]:
+        scores: defaultdict[str, float] = defaultdict(float)
+        n = len(self._docs)
+        for word, share in asked.words:
+            postings = self._postings.get(word, ())
+            if not postings:
+                continue
+            idf = math.log(1 + (n - len(postings) + 0.5) / (len(postings) + 0.5))
+            for id, count in postings:
+                norm = _K1 * (1 - _B + _B * self._docs[id].length / self._average)
+                scores[id] += share * idf * count * (_K1 + 1) / (count + norm)
+        for code in asked.codes:
+            for known, holders in self._codes.items():
+                if known == code or (known.startswith(code) and known[len(code)] in ".-"):
+                    for id in holders:
+                        scores[id] += _CODE_SCORE if known == code else _CODE_PREFIX_SCORE
+        fused = self._with_neighbours(scores)
+        return {id: score for id, score in sorted(fused.items()) if score > 0 and _passes(self._docs[id], asked)}
+
+    def _with_neighbours(self, scores: dict[str, float]) -> dict[str, float]:
+        """Each item adds a share of its best linked neighbour, so that the medicine for what was asked is found too."""
+        links = self._tree.neighbours.links
+        fused = dict(scores)
+        gains: dict[str, float] = {}
+        for id in sorted(scores):
+            for link in links.get(id, ()):
+                other = link.target if link.origin == id else link.origin
+                if other in self._docs and other != id:
+                    gains[other] = max(gains.get(other, 0.0), scores[id] * link.confidence)
+        for id, gain in gains.items():
+            fused[id] = fused.get(id, 0.0) + _NEIGHBOUR_SHARE * gain
+        return fused
+
+    # hits
+
+    def _hit(self, doc: _Doc, score: float, asked: _Asked) -> Hit:
+        words = {word for word, _ in asked.words}
+        snippet, matched = _snippet(doc.text, words)
+        matched = matched or tuple(sorted(code for code in asked.codes if any(c.startswith(code) for c in doc.codes)))
+        return Hit(doc.id, doc.kind, address(self._tree, doc.id), name(doc.title), snippet, score, matched)
+
+    # reading the graph
+
+    def _read(self) -> Iterator[_Doc]:
+        graph = self._tree.graph
+        for fact in graph.facts.values():
+            yield self._fact(fact)
+        for memory in graph.memories.values():
+            yield self._memory(memory)
+        for id, passage in graph.passages.items():
+            title = passage.title or "note"
+            author = attribution_of(self._tree, id)
+            yield _doc(
+                id,
+                "passage",
+                title,
+                passage.text[:_TEXT_CHARS],
+                sources={passage.provenance.source},
+                attributions={author.kind},
+                day=self._tree.by_day.get(id, ""),
+            )
+        for id, document in graph.documents.items():
+            received = _day_of(document.received_at)
+            text = f"{document.format} {document.source} {received}"
+            yield _doc(id, "document", document.format, text, sources={document.source}, day=received)
+
+    def _fact(self, fact: Fact) -> _Doc:
+        graph = self._tree.graph
+        held = [
+            graph.statements[id] for id in (*fact.members, *(id for id, _ in fact.history)) if id in graph.statements
+        ]
+        words = [fact.display, fact.kind.value.replace("_", " ")]
+        codes: dict[str, None] = {}
+        for concept in [fact.concept, *(statement.concept for statement in held)]:
+            if concept is not None:
+                words += _concept(concept)
+                codes.update(dict.fromkeys(_code_forms(concept)))
+        for field in fact.fields:
+            if field.name not in _UNSEARCHED:
+                words.append(_value(field.value, field.name))
+                if isinstance(field.value, CodedText):
+                    codes.update(dict.fromkeys(_code_forms(field.value)))
+        for component in fact.components:
+            words += _component(component)
+            codes.update(dict.fromkeys(_code_forms(component.concept)))
+        kinds = set()
+        for statement in held:
+            attribution = attribution_of(self._tree, statement.id)
+            kinds.add(attribution.kind)
+            if attribution.author.role in _CARE and attribution.author.display:
+                words.append(attribution.author.display)
+        return _doc(
+            fact.id,
+            fact.kind.value,
+            fact.display,
+            " · ".join(dict.fromkeys(word for word in words if word)),
+            codes=codes,
+            sources={statement.source for statement in held},
+            attributions=kinds,
+            day=self._tree.by_day.get(fact.id, ""),
+        )
+
+    def _memory(self, memory: Memory) -> _Doc:
+        about = coded(memory.concept)
+        kind = memory.kind.value.replace("_", " ")
+        words = [memory.quote, about, kind, memory.change, *(value for _, value in memory.detail)]
+        return _doc(
+            memory.id,
+            memory.kind.value,
+            about or kind,
+            " · ".join(dict.fromkeys(word for word in words if word)),
+            codes=_code_forms(memory.concept),
+            sources={"conversation"},
+            attributions={memory.attribution.kind},
+            day=self._tree.by_day.get(memory.id, ""),
+            also="memory",
+        )
+
+
+def _doc(
+    id: str,
+    kind: str,
+    title: str,
+    text: str,
+    *,
+    codes: Iterable[str] = (),
+    sources: Iterable[str] = (),
+    attributions: Iterable[AttributionKind] = (),
+    day: str = "",
+    also: str = "",
+) -> _Doc:
+    counts = Counter(fold(text))
+    for word in fold(title):
+        counts[word] += _NAME_COUNTS
+    if also:
+        counts[also] += 1
+    return _Doc(
+        id,
+        kind,
+        title,
+        text,
+        dict(counts),
+        sum(counts.values()),
+        tuple(codes),
+        frozenset(source.casefold() for source in sources),
+        frozenset(attributions),
+        day,
+    )
+
+
+def _day_of(at: datetime) -> str:
+    return at.date().isoformat()
+
+
+def _concept(concept: CodedText) -> list[str]:
+    return [concept.text, *(coding.display for coding in concept.codings)]
+
+
+def _code_forms(concept: CodedText) -> list[str]:
+    return [coding.code.casefold() for coding in concept.codings if coding.code]
+
+
+def _component(component: Component) -> list[str]:
+    value = _value(component.value, "value") if component.value is not None else ""
+    return [*_concept(component.concept), value]
+
+
+def _value(value: Value, field: str) -> str:
+    if isinstance(value, CodedText):
+        return " ".join(dict.fromkeys(word for word in _concept(value) if word))
+    return (
+        value
+        if isinstance(value, str)
+        else value.text
+        if isinstance(value, ClinicalTime)
+        else value_words(value, field)
+    )
+
+
+def _phrases(text: str) -> Iterator[str]:
+    """The words of a query and its runs of two and three, in lower case: what synonyms are asked for."""
+    words = [word.casefold() for word in _WORD.findall(text)[:_QUERY_TOKENS]]
+    for size in (1, 2, 3):
+        for start in range(len(words) - size + 1):
+            yield " ".join(words[start : start + size])
+
+
+def _filters(asked: _Asked) -> bool:
+    return bool(asked.kinds or asked.sources or asked.attributions or asked.after or asked.before)
+
+
+_MEMORY: Final = frozenset({"memory", "memories"})
+
+
+def _passes(doc: _Doc, asked: _Asked) -> bool:
+    if asked.kinds and doc.kind not in asked.kinds and not (asked.kinds & _MEMORY and doc.id.startswith("lm_")):
+        return False
+    if asked.sources and not any(wanted in source for wanted in asked.sources for source in doc.sources):
+        return False
+    if asked.attributions and not any(
+        kind.value.startswith(wanted) for wanted in asked.attributions for kind in doc.attributions
+    ):
+        return False
+    if asked.after and (not doc.day or _last(doc.day) < _first(asked.after)):
+        return False
+    return not asked.before or bool(doc.day and _first(doc.day) < _first(asked.before))
+
+
+def _first(day: str) -> str:
+    """The first day that a date of any precision can mean."""
+    return (day + "-01-01")[:10] if len(day) == 4 else (day + "-01")[:10]
+
+
+def _last(day: str) -> str:
+    return (day + "-12-31")[:10] if len(day) == 4 else (day + "-31")[:10]
+
+
+def _snippet(text: str, words: set[str]) -> tuple[str, tuple[str, ...]]:
+    """The words around the first match, whole words, inert on one line; and which words of the query it holds."""
+    if not text.isprintable():
+        text = " ".join(text.split())
+    matched: dict[str, None] = {}
+    first = -1
+    for match in _WORD.finditer(text):
+        if any(word in words for word in fold(match[0])):
+            first = match.start() if first < 0 else first
+            matched[match[0].casefold()] = None
+    start = max(0, first - _SNIPPET_CHARS // 3)
+    if start:
+        start = text.find(" ", start) + 1 or start
+    end = start + _SNIPPET_CHARS
+    if end < len(text):
+        cut = text.rfind(" ", start + _SNIPPET_CHARS // 2, end)
+        end = cut if cut > 0 else end
+    shown = inert(text[start:end].strip(" ·"))
+    return f"{'… ' if start else ''}{shown}{' …' if end < len(text) else ''}", tuple(sorted(matched))
