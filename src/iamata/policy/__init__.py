@@ -1,1 +1,1 @@
-""""""
+"""Who may? Pure decisions with reasons: access, labels. Consent and retention come beside them."""

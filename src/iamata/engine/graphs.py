@@ -1,0 +1,127 @@
+"""Which graph does this reader see now? Loads a patient once per version, folds once per view, keeps what fits.
+
+Bounded by statements held, least recently used first out. A graph is shared by its readers and never changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from datetime import datetime
+from typing import Final
+
+from iamata.assembly.navigation import tree
+from iamata.assembly.retrieval import Index
+from iamata.assembly.tree import Tree
+from iamata.errors import NotFound
+from iamata.formation import pipeline as formation
+from iamata.model.access import Access
+from iamata.model.graph import Graph, Held
+from iamata.model.identifiers import IdMint
+from iamata.model.stamp import Moment
+from iamata.policy import access as policy
+from iamata.ports import KeyStore, Store
+
+# About 8 MB per 1,000 entries: some 800 MB when full.
+MOST_STATEMENTS: Final = 100_000
+
+
+class Loaded:
+    """One reader's graph with what is built from it on first use."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._tree: Tree | None = None
+        self._index: Index | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def tree(self) -> Tree:
+        with self._lock:
+            if self._tree is None:
+                self._tree = tree(self.graph)
+            return self._tree
+
+    @property
+    def index(self) -> Index:
+        on = self.tree
+        with self._lock:
+            if self._index is None:
+                self._index = Index(on)
+            return self._index
+
+
+class Graphs:
+    """The cache. Right under concurrent writes: the version is asked of the store at every read."""
+
+    def __init__(self, store: Store, keys: KeyStore, *, most_statements: int = MOST_STATEMENTS) -> None:
+        self._store = store
+        self._keys = keys
+        self._most = most_statements
+        self._held: OrderedDict[str, Held] = OrderedDict()
+        self._born: dict[str, datetime] = {}
+        self._loaded: OrderedDict[tuple[str, int, str, Moment], Loaded] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def mint(self, patient: str) -> IdMint:
+        """The id mint of a patient, whose key is made on first use."""
+        return IdMint(self._keys.get_or_create(patient))
+
+    def held(self, patient: str) -> Held:
+        """Everything stored of the patient at its present version. Raises NotFound for an unknown patient."""
+        row = self._store.patient(patient)
+        if row is None:
+            self.forget(patient)
+            raise NotFound(what="patient", id=patient)
+        with self._lock:
+            known = self._held.get(patient)
+            born = self._born.get(patient)
+        if born != row.created_at:
+            self.forget(patient)  # erased and registered again, perhaps by another process: versions began anew
+        elif known is not None and known.version == row.version:
+            with self._lock:
+                if patient in self._held:
+                    self._held.move_to_end(patient)
+            return known
+        fresh = self._store.held(patient)
+        if fresh is None:
+            raise NotFound(what="patient", id=patient)
+        with self._lock:
+            self._held[patient] = fresh
+            self._born[patient] = row.created_at
+            self._held.move_to_end(patient)
+            self._evict()
+        return fresh
+
+    def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
+        """The graph that this reader may see at this moment."""
+        held = self.held(patient)
+        key = (patient, held.version, policy.view_key(access), moment)
+        with self._lock:
+            known = self._loaded.get(key)
+            if known is not None:
+                self._loaded.move_to_end(key)
+                return known
+        graph = formation.form(held, moment=moment, mint=self.mint(patient), visible=policy.visible(access))
+        with self._lock:
+            fresh = self._loaded.setdefault(key, Loaded(graph))
+            for old in [k for k in self._loaded if k[0] == patient and k[1] != held.version]:
+                del self._loaded[old]
+            self._evict()
+        return fresh
+
+    def forget(self, patient: str) -> None:
+        """Drop everything cached of the patient."""
+        with self._lock:
+            self._held.pop(patient, None)
+            self._born.pop(patient, None)
+            for key in [k for k in self._loaded if k[0] == patient]:
+                del self._loaded[key]
+
+    def _evict(self) -> None:
+        while len(self._held) > 1 and sum(len(h.statements) for h in self._held.values()) > self._most:
+            patient, _ = self._held.popitem(last=False)
+            for key in [k for k in self._loaded if k[0] == patient]:
+                del self._loaded[key]
+        while len(self._loaded) > 1 and sum(len(x.graph.statements) for x in self._loaded.values()) > self._most:
+            self._loaded.popitem(last=False)

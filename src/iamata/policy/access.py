@@ -1,0 +1,69 @@
+"""May this principal do this to this subject, and which items exist for it? Default deny; every answer has its reasons.
+
+Access comes before the fold: an item with a withheld label does not exist for the reader, in no text, count or weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from iamata.errors import NotAllowed, NotFound
+from iamata.model.access import Access, PrincipalKind
+from iamata.model.identifiers import canonical_bytes, content_digest
+from iamata.model.scope import Scope, Subject
+from iamata.model.statement import Label
+
+POLICY_VERSION = "local/1"
+_READS = "read"
+_WRITES = "write"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """`reasons` name the rule of the policy that decided, never content."""
+
+    allowed: bool
+    reasons: tuple[str, ...]
+
+
+def decide(access: Access, act: str, subject: Subject | None) -> Decision:
+    """`act` is `read` or `write`; `subject` None means a listing that is filtered afterwards."""
+    if act == _WRITES and not access.may_write:
+        return Decision(False, ("principal-may-not-write",))
+    if subject is None:
+        return Decision(True, ("listing-is-filtered",))
+    if subject.scope is Scope.PATIENT:
+        if access.patients is not None and subject.id not in access.patients:
+            return Decision(False, ("no-relation-to-patient",))
+        return Decision(True, ("owner" if "owner" in access.roles else "relation-to-patient",))
+    if act == _WRITES and access.kind is PrincipalKind.AGENT:
+        return Decision(False, ("agents-do-not-write-entries",))
+    if "owner" in access.roles or subject.id in (access.id, access.on_behalf_of):
+        return Decision(True, ("owner" if "owner" in access.roles else "own-scope",))
+    if subject.scope is Scope.ORGANIZATION and act == _READS:
+        return Decision(True, ("organization-knowledge-is-read-by-its-operators",))
+    return Decision(False, ("not-own-scope",))
+
+
+def require(access: Access, act: str, subject: Subject | None) -> Decision:
+    """The decision, if it allows. A patient that may not be read is as absent as one that does not exist."""
+    decision = decide(access, act, subject)
+    if decision.allowed:
+        return decision
+    if subject is not None and subject.scope is Scope.PATIENT and act == _READS:
+        raise NotFound(what="patient", id=subject.id)
+    raise NotAllowed(reasons=decision.reasons)
+
+
+def visible(access: Access) -> Callable[[tuple[Label, ...]], bool]:
+    """Does an item with these labels exist for this reader?"""
+    withheld = access.withheld
+    if not withheld:
+        return lambda labels: True
+    return lambda labels: withheld.isdisjoint(labels)
+
+
+def view_key(access: Access) -> str:
+    """Readers with the same key see the same items."""
+    return content_digest(canonical_bytes(sorted(map(str, access.withheld))))[:16] if access.withheld else "all"
