@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from graphs import leo
 
-from iamata.assembly import ranking
+from iamata.assembly import pipeline, ranking
 from iamata.assembly.budget import Purse, exact
+from iamata.assembly.retrieval import Index
 from iamata.assembly.wording import rows
 from iamata.authority import PatientContext, profiles
 from iamata.language.tokens import token_counter
@@ -88,3 +89,22 @@ def test_the_exact_fit_drops_from_the_end_and_counts_the_whole_text() -> None:
         assert fit.kept + fit.dropped == lines
         assert fit.text == "\n".join(fit.kept)
     assert exact(lines, "\n".join, 10_000, COUNT).kept == lines
+
+
+def test_the_engine_gets_profiles_and_weights_through_assembly() -> None:
+    """Authority is imported by assembly alone (design 02), so assembly hands on what a reader asks of it."""
+    assert pipeline.tasks() == profiles.names()
+    assert pipeline.profile_of("general").name == "general"
+    assert pipeline.profile_digest("general").startswith("general/1/")
+    assert pipeline.profile_digest("general") != pipeline.profile_digest("allergy_check")
+    small = leo()
+    graph = small.graph()
+    weighed = pipeline.weigh(
+        graph,
+        small.id("s6"),
+        index=Index(graph),
+        profile=profiles.load("pediatric_history"),
+        aspect=None,
+        moment=graph.moment,
+    )
+    assert weighed.weight > 0.8

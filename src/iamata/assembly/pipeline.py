@@ -161,6 +161,12 @@ def profile_of(task: str) -> Profile:
     return profiles.load(task)
 
 
+def profile_digest(task: str) -> str:
+    """What a read stamp holds of the profile: its name, version and a digest of all that its numbers come from."""
+    profile = profiles.load(task)
+    return f"{profile.name}/{profile.version}/{profiles.digest(task)}"
+
+
 def weigh(
     graph: Graph | Tree, item_id: str, *, index: Index, profile: Profile, aspect: Aspect | None, moment: Moment
 ) -> Authority:
@@ -340,8 +346,9 @@ class _Work:
         return chosen
 
     def _weight(self, card: Card) -> float:
-        weighed = self._authority(card)
-        return weighed.weight if weighed is not None else 0.5
+        if card.id in self.desk.graph.passages:
+            return 0.5
+        return self.scale.weight(card.id, self.scale.aspect_for(card.kind, self.asked))
 
     def _authority(self, card: Card) -> Authority | None:
         if card.id in self.desk.graph.passages:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -69,12 +70,22 @@ class _Doc(msgspec.Struct, gc=False):
     kind: str
     title: str
     text: str
-    counts: dict[str, int]
+    also: str
     length: int
     codes: tuple[str, ...]
     sources: frozenset[str]
     attributions: frozenset[AttributionKind]
     day: str
+
+    def words(self) -> Counter[str]:
+        """How often each word counts here; not kept, because the postings say the same."""
+        counts = Counter(fold(self.text))
+        for word in fold(self.title):
+            counts[word] += _NAME_COUNTS
+        if self.also:
+            counts[self.also] += 1
+        self.length = counts.total()
+        return counts
 
 
 class _Asked(msgspec.Struct, frozen=True):
@@ -122,11 +133,19 @@ class Index:
         self._tree = as_tree(graph)
         self._synonyms = synonyms
         self._docs: dict[str, _Doc] = {doc.id: doc for doc in sorted(self._read(), key=lambda doc: doc.id)}
-        self._postings: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._ids = tuple(self._docs)
+        # word → document number, count, document number, count …: a posting costs eight bytes
+        self._postings: dict[str, array[int]] = {}
         self._codes: defaultdict[str, list[str]] = defaultdict(list)
-        for doc in self._docs.values():
-            for word, n in doc.counts.items():
-                self._postings[word].append((doc.id, n))
+        sets: dict[frozenset[Any], frozenset[Any]] = {}  # most items have the same few sources and attributions
+        for number, doc in enumerate(self._docs.values()):
+            doc.sources = sets.setdefault(doc.sources, doc.sources)
+            doc.attributions = sets.setdefault(doc.attributions, doc.attributions)
+            for word, n in doc.words().items():
+                postings = self._postings.get(word)
+                if postings is None:
+                    postings = self._postings[word] = array("I")
+                postings.extend((number, n))
             for code in doc.codes:
                 self._codes[code].append(doc.id)
         total = sum(doc.length for doc in self._docs.values())
@@ -205,11 +224,13 @@ class Index:
         scores: defaultdict[str, float] = defaultdict(float)
         n = len(self._docs)
         for word, share in asked.words:
-            postings = self._postings.get(word, ())
-            if not postings:
+            postings = self._postings.get(word)
+            if postings is None:
                 continue
-            idf = math.log(1 + (n - len(postings) + 0.5) / (len(postings) + 0.5))
-            for id, count in postings:
+            holding = len(postings) // 2
+            idf = math.log(1 + (n - holding + 0.5) / (holding + 0.5))
+            for number, count in zip(postings[::2], postings[1::2], strict=True):
+                id = self._ids[number]
                 norm = _K1 * (1 - _B + _B * self._docs[id].length / self._average)
                 scores[id] += share * idf * count * (_K1 + 1) / (count + norm)
         for code in asked.codes:
@@ -332,18 +353,13 @@ def _doc(
     day: str = "",
     also: str = "",
 ) -> _Doc:
-    counts = Counter(fold(text))
-    for word in fold(title):
-        counts[word] += _NAME_COUNTS
-    if also:
-        counts[also] += 1
     return _Doc(
         id,
         kind,
         title,
         text,
-        dict(counts),
-        sum(counts.values()),
+        also,
+        0,
         tuple(codes),
         frozenset(source.casefold() for source in sources),
         frozenset(attributions),

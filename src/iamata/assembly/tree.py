@@ -199,12 +199,15 @@ class Tails:
     def build(self, ids: dict[str, str]) -> None:
         """`ids` maps the tail part of each id to the item that owns it."""
         self.owner = ids
-        self._taken: list[dict[str, set[str]]] = []
+        self._taken: list[dict[str, tuple[str, ...]]] = []
         for length in range(TAIL, 33):
-            seen: defaultdict[str, set[str]] = defaultdict(set)
+            seen: dict[str, tuple[str, ...]] = {}
             for bare, owner in ids.items():
-                seen[bare[-length:]].add(owner)
-            self._taken.append(dict(seen))
+                tail = bare[-length:]
+                owners = seen.get(tail, ())
+                if owner not in owners:
+                    seen[tail] = (*owners, owner)
+            self._taken.append(seen)
             if all(len(owners) == 1 for owners in seen.values()):
                 break
 
@@ -221,7 +224,7 @@ class Tails:
         if offset < 0:
             return set()
         if offset < len(self._taken):
-            return self._taken[offset].get(tail, set())
+            return set(self._taken[offset].get(tail, ()))
         return {owner for bare, owner in self.owner.items() if bare.endswith(tail)}
 
 

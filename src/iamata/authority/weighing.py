@@ -17,7 +17,7 @@ from typing import Final
 from iamata.authority.factors import Term, term
 from iamata.authority.patient_context import PatientContext, patient_context
 from iamata.authority.profiles import Profile
-from iamata.authority.witness import Item, Witnesses
+from iamata.authority.witness import MOST_KEPT, Item, Witnesses
 from iamata.errors import NotFound
 from iamata.model.attribution import Role
 from iamata.model.conflict import Conflict, ConflictKind, Side
@@ -83,8 +83,8 @@ def tied(weighed: tuple[tuple[Side, Authority], ...]) -> bool:
 
 
 class Scale:
-    """One graph weighed for one task at one time; keeps what it has worked out. Threads may share it: what is kept
-    depends on nothing but the graph, the profile and the moment."""
+    """One graph weighed for one task at one time; keeps all weights and what it has worked out last. Threads may share it:
+    what is kept depends on nothing but the graph, the profile and the moment."""
 
     def __init__(self, graph: Graph, profile: Profile, moment: Moment, witnesses: Witnesses | None = None) -> None:
         self.graph = graph
@@ -94,6 +94,7 @@ class Scale:
         self.patient: PatientContext = patient_context(graph, moment.true_at)
         self._terms: dict[tuple[str, Aspect], Term] = {}
         self._weighed_before: dict[tuple[str, Aspect | None], Authority] = {}
+        self._weights: dict[tuple[str, Aspect | None], float] = {}
 
     def aspect_for(self, kind: str, asked: Aspect | None) -> Aspect:
         """The asked aspect if this kind has it, else the task's usual one: for a question to items of many kinds."""
@@ -104,7 +105,17 @@ class Scale:
         """As `weigh`."""
         found = self._weighed_before.get((id, aspect))
         if found is None:
-            found = self._weighed_before[(id, aspect)] = self._authority(id, aspect)
+            found = self._authority(id, aspect)
+            if len(self._weighed_before) >= MOST_KEPT:
+                self._weighed_before.clear()
+            self._weighed_before[(id, aspect)] = found
+        return found
+
+    def weight(self, id: str, aspect: Aspect | None = None) -> float:
+        """The weight alone, which is kept for every item."""
+        found = self._weights.get((id, aspect))
+        if found is None:
+            found = self._weights[(id, aspect)] = self.authority(id, aspect).weight
         return found
 
     def _authority(self, id: str, aspect: Aspect | None) -> Authority:
@@ -166,6 +177,8 @@ class Scale:
             )
             if item.role is Role.AGENT:
                 found = self._agent(item, aspect, found)
+            if len(self._terms) >= MOST_KEPT:
+                self._terms.clear()
             self._terms[key] = found
         return found
 

@@ -60,6 +60,9 @@ _SPEAKS_OF = {
     MemoryKind.INSTRUCTION: Aspect.ORDERED,
     MemoryKind.PLAN: Aspect.PROPOSED,
 }
+# How many worked-out items, terms and authorities are kept at a time: a context asks again for some of what was asked
+# last, and keeping all would cost more memory than the graph.
+MOST_KEPT = 256
 _NOT_TAKING = frozenset({"stopped", "skipped", "reduced", "ran-out"})
 _UNATTRIBUTED = Attribution(AttributionKind.UNDETERMINED, Author(Role.UNKNOWN), rule="none")
 
@@ -91,7 +94,7 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Witnesses:
-    """The witnesses of one graph. Reads the graph only; what it has worked out it keeps."""
+    """The witnesses of one graph. Reads the graph only; what it has worked out last it keeps."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -126,6 +129,8 @@ class Witnesses:
                 found = self._memory(self.graph.memories[id])
             else:
                 raise NotFound(what="statement or memory", id=id)
+            if len(self._items) >= MOST_KEPT:
+                self._items.clear()
             self._items[id] = found
         return found
 

@@ -359,7 +359,7 @@ class Engine:
         )
         context = assembly.assemble(
             request,
-            loaded.graph,
+            loaded.tree,
             entries,
             moment=loaded.graph.moment,
             index=loaded.index,

@@ -17,6 +17,7 @@ from iamata.model.sighting import Retraction, Sighting
 from iamata.store import codec
 from iamata.store.database import Database
 from iamata.store.sealing import Sealer
+from iamata.store.sharing import Shared
 
 # As many as `receipts` binds.
 _STATUSES: Final = tuple(status.value for status in IngestionStatus)
@@ -41,14 +42,21 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
     open, moment, place = opened.open, codec.moment_of, codec.places.decode
+    shared = Shared()
+    share, part = shared.statement, shared.part
     return Held(
         subject=subject_of(patient),
         version=registered[0][3],
-        statements=tuple([codec.statements.decode(open("statements", id, body)) for id, body in statements]),
+        statements=tuple([share(codec.statements.decode(open("statements", id, body))) for id, body in statements]),
         passages=tuple([codec.passages.decode(open("passages", id, body)) for id, body in passages]),
         sightings=tuple(
             [
-                Sighting(item, document, place(open("sightings", f"{id} {item} {document}", body)), moment(received_at))
+                Sighting(
+                    part(item),
+                    part(document),
+                    place(open("sightings", f"{id} {item} {document}", body)),
+                    part(moment(received_at)),
+                )
                 for id, item, document, received_at, body in sightings
             ]
         ),
