@@ -208,3 +208,41 @@ def test_any_small_patient_comes_out_the_same_in_any_order_and_in_pieces(a: Any,
     assert hash_of(("b", entries_of(b)), ("a", mixed)) == one
     pieces = [("a", [PATIENT, {"resource": resource}]) for resource in chance.sample(a, len(a))]
     assert hash_of(("b", entries_of(b)), *pieces, ("b", entries_of(b))) == one
+
+
+def test_one_item_is_one_statement_whatever_its_bundles_call_it() -> None:
+    """An item sent with a `urn:uuid` and again under its server's address is the same item; references find it by both."""
+    condition = {
+        "resourceType": "Condition",
+        "id": "c1",
+        "subject": {"reference": "Patient/p"},
+        "code": {"text": "Asthma"},
+    }
+    order = {
+        "resourceType": "MedicationRequest",
+        "id": "m1",
+        "status": "active",
+        "intent": "order",
+        "subject": {"reference": "Patient/p"},
+        "medicationCodeableConcept": {"text": "Salbutamol"},
+        "reasonReference": [{"reference": "urn:uuid:5b4b8f8e-0000-4000-8000-000000000001"}],
+    }
+    first = [
+        PATIENT,
+        {"fullUrl": "urn:uuid:5b4b8f8e-0000-4000-8000-000000000001", "resource": condition},
+        {"resource": order},
+    ]
+    second = [PATIENT, {"fullUrl": "https://ehr.example/fhir/Condition/c1", "resource": condition}]
+    with Sending() as sending:
+        sending.send(first, "ehr")
+        sending.send(second, "ehr")
+        graph = sending.engine.graph("p")
+        conditions = [s for s in graph.statements.values() if s.kind == "condition"]
+        assert len(conditions) == 1
+        assert {seen.url for seen in graph.sightings[conditions[0].id]} == {
+            "urn:uuid:5b4b8f8e-0000-4000-8000-000000000001",
+            "https://ehr.example/fhir/Condition/c1",
+        }
+        assert [link.type for link in graph.links.values()] == ["prescribed_for"]
+        assert graph.unresolved == ()
+    assert hash_of(("ehr", first), ("ehr", second)) == hash_of(("ehr", second), ("ehr", first))

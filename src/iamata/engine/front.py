@@ -374,7 +374,7 @@ class Engine:
                 "known_at": known_at or self._clock(),
                 "true_at": loaded.graph.moment.true_at,
                 "stamp": context.stamp,
-                "items": [(item.number, item.item) for item in context.items],
+                "items": list(assembly.legend(context).items()),
             }
         )
         self._store.put_context(subject.id, context.id, reference, self._clock())

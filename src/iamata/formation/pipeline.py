@@ -58,7 +58,8 @@ def form(
     passages = {p.id: p for p in held.passages if p.id in sightings and visible(p.labels)}
     last_seen = {s.id: max(seen.received_at for seen in sightings[s.id]) for s in statements}
     replaced = superseded(statements, last_seen)
-    directory = Directory(statements, superseded=frozenset(replaced))
+    urls = {s.id: {seen.url for seen in sightings[s.id] if seen.url} for s in statements}
+    directory = Directory(statements, superseded=frozenset(replaced), urls=urls)
     resolver = Resolver(statements, directory, dict(held.sources))
     attributions = {s.id: resolver.resolve(s) for s in statements}
     for passage in passages.values():

@@ -5,7 +5,8 @@ A reference that leads nowhere is reported by the pipeline and kept as sent.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from iamata.model.coding import BusinessIdentifier
 from iamata.model.statement import Reference, Statement
@@ -20,20 +21,26 @@ def identifier_key(identifier: BusinessIdentifier) -> str:
 
 
 class Directory:
-    """The records of one patient's sources, by every name a reference can call them.
+    """The records of one patient's sources, by every name a reference can call them (`urls`: what their documents did).
 
     Of several contents of one record the current one answers (`current` says which those are); of several parts of one
     record the one without a part, else the first. Building is linear in the number of statements.
     """
 
-    def __init__(self, statements: Iterable[Statement], *, superseded: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        statements: Iterable[Statement],
+        *,
+        superseded: frozenset[str] = frozenset(),
+        urls: Mapping[str, Iterable[str]] = MappingProxyType({}),
+    ) -> None:
         self._by_name: dict[tuple[str, str], Statement] = {}
         self._by_identifier: dict[tuple[str, str], Statement] = {}
         self._by_version: dict[tuple[str, str, str], Statement] = {}
         for statement in sorted(statements, key=lambda s: (s.id in superseded, s.part != "", s.part, s.id)):
             record = statement.provenance.record
             source = statement.provenance.source
-            for name in (record.reference, record.url):
+            for name in (record.reference, record.url, *urls.get(statement.id, ())):
                 if name:
                     self._by_name.setdefault((source, name), statement)
                     if record.version:

@@ -10,13 +10,18 @@ from iamata.errors import InvalidValue
 from iamata.model.provenance import Place
 
 
-class Sighting(msgspec.Struct, frozen=True, order=True, gc=False):
-    """One time an item was seen. `received_at` is ours (UTC, aware); `item` is the id of a statement or passage."""
+class Sighting(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
+    """One time an item was seen. `received_at` is ours (UTC, aware); `item` is the id of a statement or passage.
+
+    `url` is what this document called the item (a bundle's fullUrl): references in it lead there. It is no part of the
+    item's identity where the item has an id: another bundle may call the same item otherwise.
+    """
 
     item: str
     document: str
     place: Place
     received_at: datetime
+    url: str = ""
 
     def __post_init__(self) -> None:
         if self.received_at.tzinfo is None:

@@ -256,7 +256,7 @@ def _passage_rows(patient: str, sealer: Sealer, passages: Iterable[Passage]) -> 
 def _sighting_rows(patient: str, sealer: Sealer, sightings: Iterable[Sighting], epoch: str) -> list[Row]:
     rows: dict[str, Row] = {}
     for item in sightings:
-        place = encode(item.place)
+        place = encode((item.place, item.url))
         id = sealer.mark("sighting", item.item, item.document, place.decode(), epoch)
         rows[id] = {
             "patient": patient,

@@ -27,7 +27,7 @@ _encoder: Final = msgspec.json.Encoder()
 
 statements: Final = msgspec.json.Decoder(Statement)
 passages: Final = msgspec.json.Decoder(Passage)
-places: Final = msgspec.json.Decoder(Place)
+places: Final = msgspec.json.Decoder(tuple[Place, str])  # a sighting's place, and what its item was called there
 documents: Final = msgspec.json.Decoder(Document)
 messages: Final = msgspec.json.Decoder(Message)
 memories: Final = msgspec.json.Decoder(Memory)

@@ -41,7 +41,7 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         retractions = tx.rows("retractions", patient=patient)
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
-    open, moment, place = opened.open, codec.moment_of, codec.places.decode
+    open, moment = opened.open, codec.moment_of
     shared = Shared()
     share, part = shared.statement, shared.part
     return Held(
@@ -51,13 +51,9 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         passages=tuple([codec.passages.decode(open("passages", id, body)) for id, body in passages]),
         sightings=tuple(
             [
-                Sighting(
-                    part(item),
-                    part(document),
-                    place(open("sightings", f"{id} {item} {document}", body)),
-                    part(moment(received_at)),
-                )
+                Sighting(part(item), part(document), place, part(moment(received_at)), url)
                 for id, item, document, received_at, body in sightings
+                for place, url in [codec.places.decode(open("sightings", f"{id} {item} {document}", body))]
             ]
         ),
         documents=tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),

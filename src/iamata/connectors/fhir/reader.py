@@ -72,7 +72,7 @@ def read(
         lines += reading.lines
         for statement, pointer in reading.statements:
             statements.setdefault(statement.id, statement)
-            sightings.append(Sighting(statement.id, document, Place(pointer), received_at))
+            sightings.append(Sighting(statement.id, document, Place(pointer), received_at, item.record.url))
         for passage, pointer in reading.passages:
             passages.setdefault(passage.id, passage)
             sightings.append(Sighting(passage.id, document, Place(pointer), received_at))

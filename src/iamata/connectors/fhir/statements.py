@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+import msgspec
+
 from iamata.connectors.fhir.answers import answers
 from iamata.connectors.fhir.authorship import evidence, rules
 from iamata.connectors.fhir.details import DETAILS
@@ -246,7 +248,10 @@ class Reader:
         return (Timed(Clock.AUTHORED, at), *kept)
 
     def _provenance(self, item: Item) -> Provenance:
-        return Provenance(source=self._source, reader=READER, record=item.record)
+        record = item.record
+        if record.reference and record.url:
+            record = msgspec.structs.replace(record, url="")
+        return Provenance(source=self._source, reader=READER, record=record)
 
     def _labels_of(self, item: Item) -> tuple[Label, ...]:
         """meta.security, and what a document says of its confidentiality; a contained item inherits its container's
