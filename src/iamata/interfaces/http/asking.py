@@ -1,0 +1,126 @@
+"""What may every request say: its page, its two times, its body? Dependencies of the routes."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+import msgspec
+from fastapi import Depends, Query, Request
+
+from iamata.errors import BadInput, TooLarge
+from iamata.interfaces.http.problems import OutOfRange, WrongMediaType
+from iamata.interfaces.http.serving import Served
+from iamata.interfaces.wire.requests import moment
+from iamata.model.access import Access
+
+PER_PAGE = 50
+MOST_PER_PAGE = 500
+
+
+class Paging(msgspec.Struct, frozen=True):
+    """`number` counts pages from 0."""
+
+    number: int
+    size: int
+
+
+class Moments(msgspec.Struct, frozen=True):
+    """The two times of a read; None means the engine's default."""
+
+    known_at: datetime | None
+    true_at: datetime | None
+
+
+def here(request: Request) -> Served:
+    served = request.app.state.served
+    if not isinstance(served, Served):
+        raise TypeError("the app was not made by create_app")
+    return served
+
+
+def who() -> Access:
+    """On whose behalf: without authentication, the person at this machine."""
+    return Access.local()
+
+
+def paging(
+    page: Annotated[int, Query(description="From 0.")] = 0,
+    per_page: Annotated[int, Query(alias="perPage")] = PER_PAGE,
+) -> Paging:
+    if page < 0 or not 1 <= per_page <= MOST_PER_PAGE:
+        raise OutOfRange(f"page is 0 or more, perPage 1 to {MOST_PER_PAGE}")
+    return Paging(page, per_page)
+
+
+def moments(
+    known_at: Annotated[str | None, Query(description="What had been received by then. ISO 8601.")] = None,
+    true_at: Annotated[str | None, Query(description="The clinical now. ISO 8601.")] = None,
+) -> Moments:
+    return Moments(moment(known_at, "known_at"), moment(true_at, "true_at"))
+
+
+def listed(values: list[str] | None) -> list[str]:
+    """A parameter that may be repeated or hold commas."""
+    return [part.strip() for value in values or [] for part in value.split(",") if part.strip()]
+
+
+def wait_s(served: Served, said: str | None) -> float:
+    """`?wait=true` or a number of seconds, at most what the settings allow; 0 without it."""
+    if said is None or said.lower() in ("", "false", "0"):
+        return 0.0
+    if said.lower() == "true":
+        return served.settings.max_wait_s
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < float("inf"):
+        raise BadInput("true, false or a number of seconds", place="wait")
+    return min(seconds, served.settings.max_wait_s)
+
+
+async def read_body(request: Request) -> bytes:
+    """The body, read while counting: a body over the limit is refused before it is held. Raises TooLarge."""
+    limit = here(request).settings.max_body_bytes
+    too_large = TooLarge(f"a body has at most {limit} bytes")
+    declared = request.headers.get("content-length", "")
+    if declared.isdigit() and int(declared) > limit:
+        raise too_large
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise too_large
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+async def json_body(request: Request) -> bytes:
+    _check_media(request, ("application/json",))
+    return await read_body(request)
+
+
+async def fhir_body(request: Request) -> bytes:
+    _check_media(request, ("application/fhir+json", "application/json"))
+    return await read_body(request)
+
+
+def media_type(request: Request) -> str:
+    """The media type that was sent, without its parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _check_media(request: Request, accepted: tuple[str, ...]) -> None:
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if media_type(request) not in accepted or encoding != "identity":
+        raise WrongMediaType(accepted)
+
+
+Here = Annotated[Served, Depends(here)]
+Who = Annotated[Access, Depends(who)]
+Pages = Annotated[Paging, Depends(paging)]
+When = Annotated[Moments, Depends(moments)]
+JsonBody = Annotated[bytes, Depends(json_body)]
+FhirBody = Annotated[bytes, Depends(fhir_body)]

@@ -1,0 +1,18 @@
+"""The routes, one module per group. Each function asks the engine one thing and hands the answer to `wire`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from iamata.interfaces.http.routes import contexts, graph, ingestions, patients, pending, reports, sessions, tree
+
+ROUTERS: tuple[APIRouter, ...] = (
+    patients.router,
+    ingestions.router,
+    tree.router,
+    graph.router,
+    sessions.router,
+    reports.router,
+    contexts.router,
+    pending.router,
+)

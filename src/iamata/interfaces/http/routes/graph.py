@@ -1,0 +1,88 @@
+"""The graph: nodes and edges by type."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from iamata.errors import NotFound
+from iamata.interfaces.http.asking import Here, Moments, Pages, When, Who, listed
+from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.serving import Served
+from iamata.interfaces.wire.edges import EDGE_TYPES, EdgeType, one, touching
+from iamata.interfaces.wire.nodes import NODE_TYPES, NodeType, find
+from iamata.interfaces.wire.values import page
+from iamata.interfaces.wire.view import GraphView
+from iamata.model.access import Access
+
+router = APIRouter(prefix="/v1/patients/{patient_id}/graph", tags=["graph"])
+
+
+def _view(served: Served, patient_id: str, when: Moments, access: Access) -> GraphView:
+    graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
+    return served.view(graph, access)
+
+
+def _node_type(name: str) -> NodeType:
+    if name not in NODE_TYPES:
+        raise NotFound(what="node type")
+    return NODE_TYPES[name]
+
+
+def _edge_type(name: str) -> EdgeType:
+    if name not in EDGE_TYPES:
+        raise NotFound(what="edge type")
+    return EDGE_TYPES[name]
+
+
+@router.get("/nodes/{type}/items", operation_id="list-nodes")
+def list_nodes(served: Here, access: Who, patient_id: str, type: str, paging: Pages, when: When) -> Response:
+    """A page of the nodes of one type, by id."""
+    kind = _node_type(type)
+    view = _view(served, patient_id, when, access)
+    ids = kind.ids(view)
+    first = paging.number * paging.size
+    data = [kind.one(view, id) for id in ids[first : first + paging.size]]
+    return json_reply(page(data, len(ids), paging.number, paging.size))
+
+
+@router.get("/nodes/{type}/items/{node_id}", operation_id="get-node")
+def get_node(served: Here, access: Who, patient_id: str, type: str, node_id: str, when: When) -> Response:
+    """One node. A fact is also found by the id of any of its members and by ids it had before."""
+    node = find(_node_type(type), _view(served, patient_id, when, access), node_id)
+    if node is None:
+        raise NotFound(what="node")
+    return json_reply(node)
+
+
+@router.get("/edges/{type}/items", operation_id="list-edges")
+def list_edges(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    type: str,
+    paging: Pages,
+    when: When,
+    touching_: Annotated[
+        list[str] | None, Query(alias="touching", description="Only edges at these nodes; may be repeated.")
+    ] = None,
+) -> Response:
+    """A page of the edges of one type, by id."""
+    kind = _edge_type(type)
+    view = _view(served, patient_id, when, access)
+    wanted = listed(touching_)
+    ids = touching(kind, view, wanted) if touching_ is not None else kind.ids(view)
+    first = paging.number * paging.size
+    data = [one(kind, view, id) for id in ids[first : first + paging.size]]
+    return json_reply(page(data, len(ids), paging.number, paging.size))
+
+
+@router.get("/edges/{type}/items/{edge_id}", operation_id="get-edge")
+def get_edge(served: Here, access: Who, patient_id: str, type: str, edge_id: str, when: When) -> Response:
+    """One edge."""
+    kind = _edge_type(type)
+    view = _view(served, patient_id, when, access)
+    if edge_id not in set(kind.ids(view)):
+        raise NotFound(what="edge")
+    return json_reply(one(kind, view, edge_id))

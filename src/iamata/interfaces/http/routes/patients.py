@@ -1,0 +1,86 @@
+"""Patients: register, look up, list, erase; and what this service is."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+
+from fastapi import APIRouter, Response
+
+from iamata.errors import NotFound, Unavailable
+from iamata.interfaces.http.asking import Here, Pages, When, Who
+from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.wire.ids import check_new
+from iamata.interfaces.wire.patients import Person, patient, patient_detail, patient_line, person
+from iamata.interfaces.wire.values import page
+from iamata.model.patient import PatientRow
+
+router = APIRouter()
+
+
+@router.get("/", tags=["service"], operation_id="get-service-info")
+def service_info(served: Here) -> Response:
+    """What this is, whether it can work (503 if not), and which build it is."""
+    try:
+        served.engine.doctor()
+        healthy = True
+    except Unavailable:
+        healthy = False
+    settings = served.settings
+    body = {
+        "name": "iamata",
+        "status": "healthy" if healthy else "degraded",
+        "version": {
+            "number": version("iamata"),
+            "buildSha": settings.build_sha,
+            "buildDate": settings.build_date,
+        },
+    }
+    return json_reply(body, status=200 if healthy else 503)
+
+
+@router.get("/v1/patients", tags=["patients"], operation_id="list-patients")
+def list_patients(served: Here, access: Who, paging: Pages, when: When) -> Response:
+    """A page of patients by id, each with the name that its records give."""
+    rows, total = served.engine.patients(page=paging.number, per_page=paging.size, access=access)
+
+    def named(row: PatientRow) -> Person | None:
+        try:
+            graph = served.engine.graph(row.id, known_at=when.known_at, true_at=when.true_at, access=access)
+        except NotFound:  # erased since the page was read
+            return None
+        return person(graph.facts.values())
+
+    lines = [patient_line(row, named(row) if row.version else None) for row in rows]
+    return json_reply(page(lines, total, paging.number, paging.size))
+
+
+@router.put("/v1/patients/{patient_id}", tags=["patients"], operation_id="upsert-patient")
+def put_patient(served: Here, access: Who, patient_id: str) -> Response:
+    """Register a patient; one that is registered stays as it is."""
+    try:
+        row = served.engine.patient(patient_id, access=access)
+    except NotFound:
+        check_new(patient_id, "patient")
+        row = served.engine.put_patient(patient_id, access=access)
+    return json_reply(patient(row))
+
+
+@router.get("/v1/patients/{patient_id}", tags=["patients"], operation_id="get-patient")
+def get_patient(served: Here, access: Who, patient_id: str, when: When) -> Response:
+    """Who it is, and how much is held. `loadMs` is how long the graph took this time."""
+    row = served.engine.patient(patient_id, access=access)
+    began = time.perf_counter()
+    graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
+    load_ms = round((time.perf_counter() - began) * 1000, 3)
+    newest = max(served.receipts(patient_id, access), key=lambda each: (each.received_at, each.id), default=None)
+    warnings = len(newest.warnings) if newest is not None else 0
+    return json_reply(patient_detail(row, graph, warnings=warnings, load_ms=load_ms))
+
+
+@router.delete("/v1/patients/{patient_id}", tags=["patients"], operation_id="delete-patient", status_code=204)
+def delete_patient(served: Here, access: Who, patient_id: str) -> Response:
+    """Erase the patient with everything held; irreversible, and fine if it is gone."""
+    served.engine.delete_patient(patient_id, access=access)
+    served.forget(patient_id)
+    return Response(status_code=204)

@@ -1,0 +1,54 @@
+"""Reports on one patient: how facts were resolved, what reconciliation came to, and what still conflicts."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from iamata.interfaces.http.asking import Here, Pages, When, Who
+from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.wire.answers import conflicts
+from iamata.interfaces.wire.reports import reconciliation, reconciliation_markdown, resolution
+from iamata.interfaces.wire.values import page
+
+router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["reports"])
+
+
+@router.get("/resolution", operation_id="get-resolution")
+def get_resolution(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
+    """Every fact of the contract's ten types, with what it was resolved from and where its sources differ."""
+    began = time.perf_counter()
+    graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
+    load_ms = round((time.perf_counter() - began) * 1000, 3)
+    receipts = served.receipts(patient_id, access)
+    view = served.view(graph, access)
+    return json_reply(resolution(view, receipts, number=paging.number, per_page=paging.size, load_ms=load_ms))
+
+
+@router.get("/reconciliation", operation_id="get-reconciliation")
+def get_reconciliation(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    when: When,
+    format: Annotated[str, Query(pattern="^(json|markdown)$")] = "markdown",
+) -> Response:
+    """What was merged and which relationships were inferred, as Markdown or JSON."""
+    graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
+    view = served.view(graph, access)
+    if format == "json":
+        return json_reply(reconciliation(view))
+    headers = {"Cache-Control": "no-store"}
+    return Response(reconciliation_markdown(view), media_type="text/markdown", headers=headers)
+
+
+@router.get("/conflicts", operation_id="list-conflicts")
+def list_conflicts(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
+    """What cannot all be true, with every side and who says it."""
+    times = {"known_at": when.known_at, "true_at": when.true_at}
+    between_statements = served.engine.conflicts(patient_id, **times, access=access)
+    found = conflicts(between_statements, served.engine.graph(patient_id, **times, access=access))
+    first = paging.number * paging.size
+    return json_reply(page(found[first : first + paging.size], len(found), paging.number, paging.size))

@@ -1,0 +1,99 @@
+"""How is this installation set up? Read once, at the edge, from arguments or the environment; the core never looks."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from iamata.errors import InvalidValue, NotAllowed
+
+_PREFIX = "IAMATA_"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the data is and how the server listens. Each setting is read from `IAMATA_` and its name in capitals.
+
+    - `db` (IAMATA_DB): a path (SQLite; the key store lies beside it) or a `postgresql://` URL.
+    - `host` (IAMATA_HOST): the address to listen on. Without authentication only a loopback address is accepted.
+    - `port` (IAMATA_PORT): the TCP port, 0..65535; 0 lets the system choose.
+    - `max_body_mb` (IAMATA_MAX_BODY_MB): the largest request body, in MiB (1,048,576 bytes); larger ones are refused
+      while they arrive.
+    - `max_wait_s` (IAMATA_MAX_WAIT_S): how long `?wait=` may hold an answer back, in seconds.
+    - `idle_s` (IAMATA_IDLE_S): how long the forming worker rests when there is nothing to form, in seconds. It is woken
+      by every submission; the rest only bounds how soon the work of a lost worker is taken over.
+    - `log_level` (IAMATA_LOG_LEVEL): debug, info, warning or error. Logs hold route templates and ids at any level.
+    - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
+    """
+
+    db: str = "iamata.db"
+    host: str = "127.0.0.1"
+    port: int = 8321
+    max_body_mb: int = 64
+    max_wait_s: float = 60.0
+    idle_s: float = 2.0
+    log_level: str = "info"
+    build_sha: str = "unknown"
+    build_date: str = "unknown"
+
+    def __post_init__(self) -> None:
+        if not self.db:
+            raise InvalidValue("db (IAMATA_DB) is empty")
+        if not 0 <= self.port <= 65_535:
+            raise InvalidValue("port (IAMATA_PORT) is 0 to 65535")
+        if self.max_body_mb < 1:
+            raise InvalidValue("max_body_mb (IAMATA_MAX_BODY_MB) is 1 or more")
+        if self.max_wait_s < 0 or self.idle_s <= 0:
+            raise InvalidValue("max_wait_s (IAMATA_MAX_WAIT_S) is 0 or more, idle_s (IAMATA_IDLE_S) more than 0")
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            raise InvalidValue("log_level (IAMATA_LOG_LEVEL) is debug, info, warning or error")
+
+    @property
+    def max_body_bytes(self) -> int:
+        return self.max_body_mb * 1024 * 1024
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str], **given: object) -> Settings:
+        """Arguments that are not None, else the environment, else the defaults.
+
+        Raises InvalidValue naming the setting (never its value, which may hold a password). Unknown IAMATA_ variables
+        are ignored, because other tools share the prefix.
+        """
+        values: dict[str, Any] = {}
+        for field in msgspec.structs.fields(cls):
+            argument = given.get(field.name)
+            if argument is not None:
+                values[field.name] = argument
+            elif (text := environ.get(_PREFIX + field.name.upper())) is not None:
+                values[field.name] = text
+        try:
+            return msgspec.convert(values, cls, strict=False)
+        except msgspec.ValidationError as error:
+            name = str(error).rpartition("$.")[2].rstrip("`") or "a setting"
+            cause = error.__cause__
+            raise InvalidValue(
+                str(cause) if isinstance(cause, InvalidValue) else f"{name} ({_PREFIX}{name.upper()}) has a wrong form"
+            ) from None
+
+
+def is_loopback(host: str) -> bool:
+    """Does this address reach only programs on this machine? `localhost` counts; any other name does not, because a
+    name may resolve to anything."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def check_listening(settings: Settings) -> None:
+    """Raise NotAllowed unless the server may listen there (design 08: never beyond loopback unauthenticated)."""
+    if not is_loopback(settings.host):
+        raise NotAllowed(
+            "will not listen beyond this machine without authentication, and none is configured: "
+            "set the host (IAMATA_HOST) to 127.0.0.1, ::1 or localhost",
+            reasons=("no authentication is configured",),
+        )
