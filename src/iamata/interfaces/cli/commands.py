@@ -1,0 +1,59 @@
+"""Which commands are there? Gathers them under one app, in the order in which a newcomer meets them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from iamata.interfaces.cli import reading, running, telling, writing
+from iamata.interfaces.cli.demo import command as demo
+from iamata.interfaces.cli.failures import EXIT_CODES, Answering
+
+app = typer.Typer(
+    name="iamata",
+    cls=Answering,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Begin with **iamata demo**. Every command has **--help** and **--json**. The database is **--db**, else "
+    f"IAMATA_DB, else iamata.db here; the first write makes it.\n\n{EXIT_CODES}",
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(running.version_text())
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """A context engine for agents that work in healthcare.
+
+    It takes in records and conversations, keeps who said what, resolves it into facts and shows conflicts instead of
+    hiding them; then it assembles the context for a task within a token budget, every line cited.
+    """
+
+
+_START, _IN, _LOOK, _ASK, _RUN = "Start here", "Put in", "Look around", "Ask", "Run"
+
+app.command(rich_help_panel=_START)(demo.demo)
+app.command(rich_help_panel=_IN)(writing.ingest)
+app.command(rich_help_panel=_IN)(writing.talk)
+app.command(rich_help_panel=_LOOK)(reading.patients)
+app.command(rich_help_panel=_LOOK)(reading.browse)
+app.command(rich_help_panel=_LOOK)(reading.read)
+app.command(rich_help_panel=_LOOK)(reading.search)
+app.command(rich_help_panel=_ASK)(telling.context)
+app.command(rich_help_panel=_ASK)(telling.explain)
+app.command(rich_help_panel=_ASK)(telling.conflicts)
+app.command(rich_help_panel=_RUN)(running.serve)
+app.command(rich_help_panel=_RUN)(running.doctor)
+app.command(rich_help_panel=_RUN)(running.version)

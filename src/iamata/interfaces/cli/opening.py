@@ -1,0 +1,46 @@
+"""Which database is meant, and may it be made? Reading never creates one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from iamata.errors import NotFound
+from iamata.settings import Settings
+
+if TYPE_CHECKING:
+    from iamata.engine import Engine
+
+MEMORY = ":memory:"
+
+
+def settings(db: str | None = None, **given: object) -> Settings:
+    """The settings: what was given, else the environment, else the defaults."""
+    return Settings.read(os.environ, db=db, **given)
+
+
+def missing(address: str) -> bool:
+    """Is this a database file that does not exist yet?"""
+    remote = address.startswith(("postgresql://", "postgres://"))
+    return not remote and address != MEMORY and not Path(address).exists()
+
+
+def to_read(db: str | None) -> Engine:
+    """Open an existing database. Raises NotFound, and makes nothing, when there is none."""
+    address = settings(db).db
+    if missing(address):
+        raise NotFound(
+            f"there is no database at {address}. Put a first document in with `iamata ingest FILE`, look around with "
+            "`iamata demo`, or say where yours is with --db or IAMATA_DB",
+            what="database",
+            id=address,
+        )
+    return to_write(db)
+
+
+def to_write(db: str | None) -> Engine:
+    """Open a database, made if there is none. PostgreSQL needs a folder for the keys: IAMATA_KEYS."""
+    from iamata.engine import Engine
+
+    return Engine.open(settings(db).db, keys=os.environ.get("IAMATA_KEYS"))

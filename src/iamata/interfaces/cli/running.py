@@ -1,0 +1,100 @@
+"""The commands about the program itself: `serve`, `doctor`, `version`."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import signal
+import sys
+from importlib import metadata
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from iamata.interfaces.cli import opening
+from iamata.interfaces.cli.options import Db, Json
+from iamata.interfaces.cli.printing import put, put_hanging, put_json, remark
+
+
+def version_text() -> str:
+    """`iamata 0.1.0`."""
+    return f"iamata {metadata.version('iamata')}"
+
+
+def version(json: Json = False) -> None:
+    """Say which version this is."""
+    if json:
+        put_json({"name": "iamata", "version": metadata.version("iamata"), "python": platform.python_version()})
+    else:
+        put(version_text())
+
+
+def doctor(db: Db = None, json: Json = False) -> None:
+    """Check the installation and the database, and say what they are. Creates nothing.
+
+    A missing database is no fault. Exit code 7 if the database cannot be reached.
+    """
+    from iamata.engine import Engine
+
+    address = opening.settings(db).db
+    missing = opening.missing(address)
+    with Engine.open(opening.MEMORY) if missing else opening.to_read(db) as engine:
+        found = engine.doctor()
+    if missing:
+        found = {name: value for name, value in found.items() if name not in ("path", "pending", "audit")}
+    report = {
+        "version": metadata.version("iamata"),
+        "python": platform.python_version(),
+        "database": "not made yet; the first write makes it" if missing else "reached",
+        "path": address,
+        **found,
+    }
+    if "://" in address:
+        report["path"] = found.get("path", "")
+    if json:
+        put_json(report)
+        return
+    width = max(map(len, report))
+    for name, value in report.items():
+        put_hanging(name.ljust(width), value or "-")
+
+
+def serve(
+    host: Annotated[
+        str | None,
+        typer.Option("--host", help="The address to listen on. Default: IAMATA_HOST, else 127.0.0.1."),
+    ] = None,
+    port: Annotated[int | None, typer.Option("--port", help="The TCP port. Default: IAMATA_PORT, else 8321.")] = None,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Serve the HTTP interface until interrupted. Without authentication it listens on this machine only."""
+    from iamata.interfaces.http import serve as serve_http
+    from iamata.settings import check_listening
+
+    settings = opening.settings(db, host=host, port=port)
+    check_listening(settings)
+    url = f"http://{settings.host}:{settings.port}" if settings.port else f"http://{settings.host}, a free port"
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    with opening.to_write(db) as engine:
+        if json:
+            put_json({"url": url, "pid": _pid()})
+            sys.stdout.flush()
+        else:
+            remark(f"iamata serves on {url} (its description: {url}/openapi.json). Stop it with Ctrl-C.")
+        signal.signal(signal.SIGTERM, _stop)
+        try:
+            serve_http(engine, settings)
+        except KeyboardInterrupt:
+            remark("stopped")
+
+
+def _pid() -> int:
+    import os
+
+    return os.getpid()
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
