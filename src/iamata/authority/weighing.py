@@ -147,8 +147,8 @@ class Scale:
             asked = self._aspect_of(self.witnesses.item(items[0]), aspect) if items else Aspect.RECORDED
         weighed = []
         for side in conflict.sides:
-            mine = set(self.witnesses.known(side.items))
-            others = set(self.witnesses.known(i for s in conflict.sides if s is not side for i in s.items)) - mine
+            mine = self._standing_on(conflict, side)
+            others = {id for s in conflict.sides if s is not side for id in self._standing_on(conflict, s)} - mine
             weighed.append((side, self._weighed(mine, others, asked)))
         return tuple(sorted(weighed, key=lambda pair: (-round(pair[1].weight, 6), pair[0].says)))
 
@@ -203,8 +203,8 @@ class Scale:
         members = set(self.witnesses.members(fact)) or set(self.witnesses.known(id for id, _ in fact.history))
         support = {id for id in members if self.graph.statements[id].polarity is fact.polarity} or set(members)
         opposition = members - support
-        for conflict in self.witnesses.conflicts_of.get(fact.id, ()):
-            if conflict.fact == fact.id and self._touches(conflict.kind, aspect):
+        for conflict in self._conflicts_of(fact):
+            if self._touches(conflict.kind, aspect):
                 opposition |= self._against(conflict, support)
         for link in self.witnesses.memories_of.get(fact.id, ()):
             if link.type in (LinkType.SUPPORTS, LinkType.REFINES):
@@ -223,7 +223,7 @@ class Scale:
         ]
         for conflict in found:
             for side in conflict.sides:
-                (support if item.id in side.items else opposition).update(self.witnesses.known(side.items))
+                (support if item.id in side.items else opposition).update(self._standing_on(conflict, side))
         fact = self.graph.facts.get(self.graph.fact_of.get(item.id, ""))
         if fact is not None and not found:
             stands, against = self._of_fact(fact, aspect)
@@ -241,6 +241,24 @@ class Scale:
         opposition.discard(item.id)
         return support - opposition, opposition
 
+    def _conflicts_of(self, fact: Fact) -> list[Conflict]:
+        """The conflicts on this fact, and those in which it is itself a side (a "no known …" against an allergy)."""
+        found = {c.id: c for c in self.witnesses.conflicts_of.get(fact.id, ()) if c.fact == fact.id}
+        for member in fact.members:
+            for conflict in self.witnesses.conflicts_of.get(member, ()):
+                if conflict.kind is ConflictKind.EXISTENCE:
+                    found[conflict.id] = conflict
+        return [found[id] for id in sorted(found)]
+
+    def _standing_on(self, conflict: Conflict, side: Side) -> set[str]:
+        """Who stands on a side: its items, and where sides are whole facts, the talk that supports them."""
+        found = set(self.witnesses.known(side.items))
+        if conflict.kind is ConflictKind.EXISTENCE:
+            facts = {self.graph.fact_of.get(id, "") for id in side.items}
+            links = (link for id in sorted(facts) for link in self.witnesses.memories_of.get(id, ()))
+            found |= {link.origin for link in links if link.type in (LinkType.SUPPORTS, LinkType.REFINES)}
+        return found
+
     def _touches(self, kind: str, aspect: Aspect) -> bool:
         """Does a conflict of this kind bear on whether the fact is so? Status does where the aspect is about now."""
         return kind in _WHETHER or (kind == ConflictKind.STATUS and aspect in _NOW)
@@ -251,8 +269,8 @@ class Scale:
         if len(for_us) == len(conflict.sides):
             most = max(for_us, key=lambda side: (len(support & set(side.items)), side.says))
             for_us = [most]
-        against = {id for side in conflict.sides if side not in for_us for id in side.items}
-        return set(self.witnesses.known(against)) - {id for side in for_us for id in side.items}
+        against = {id for side in conflict.sides if side not in for_us for id in self._standing_on(conflict, side)}
+        return against - {id for side in for_us for id in side.items}
 
     def _weighed(self, support: Iterable[str], opposition: Iterable[str], aspect: Aspect, lead: str = "") -> Authority:
         mine = [self.witnesses.item(id) for id in sorted(set(support))]
