@@ -21,7 +21,7 @@ import typer
 from typer.main import get_command
 
 from iamata import Engine
-from iamata.assembly import tasks
+from iamata.assembly import pipeline as assembly
 from iamata.connectors.fhir import mappings
 from iamata.formation.attribution import Resolver
 from iamata.interfaces.cli import app
@@ -130,7 +130,7 @@ def knowledge() -> str:
 def task_profiles() -> str:
     """Every task profile."""
     text = [f"{HEADER}# Task profiles\n", "| task | what for |", "|---|---|"]
-    text += [f"| `{name}` | {' '.join(tasks.load(name).summary.split())} |" for name in tasks.names()]
+    text += [f"| `{name}` | {' '.join(assembly.profile_of(name).summary.split())} |" for name in assembly.tasks()]
     return "\n".join([*text, ""])
 
 

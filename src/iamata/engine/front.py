@@ -11,7 +11,7 @@ from typing import Self
 
 import msgspec
 
-from iamata.assembly import explanation, navigation, rendering, tasks
+from iamata.assembly import explanation, navigation, rendering
 from iamata.assembly import pipeline as assembly
 from iamata.connectors import registry
 from iamata.engine.graphs import Graphs, Loaded
@@ -344,7 +344,7 @@ class Engine:
         if len(patients) != 1:
             raise BadInput("a context is about exactly one patient, and any others", place="subjects")
         access, subject = self._begin("context", "read", access, patients[0])
-        profile = tasks.load(request.task)
+        profile = assembly.profile_of(request.task)
         loaded = self._load(subject, known_at, true_at, access)
         entries: list[Entry] = []
         for other in request.subjects:
@@ -353,7 +353,7 @@ class Engine:
         stamp = self._stamp(
             loaded.graph,
             access,
-            profile=f"{profile.name}/{profile.version}",
+            profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
             entries=entries,
         )
@@ -386,12 +386,15 @@ class Engine:
         patient: str,
         item: str,
         *,
+        task: str = "general",
         known_at: datetime | None = None,
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> Explanation:
-        """Why does it stand here: authors, rules, decisions, and the bytes. `item` is any id, an address of the
-        tree, or a context citation such as `ctx_…[12]`."""
+        """Why does it stand here: authors, rules, decisions, its weight for a task, and the bytes.
+
+        `item` is any id, an address of the tree, or a context citation such as `ctx_…[12]`.
+        """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
         graph = loaded.graph
@@ -405,6 +408,16 @@ class Engine:
             ),
             excerpt=lambda document, place: self._excerpt(patient, document, place),
         )
+        if graph.resolve(item) is not None or item in graph.statements or item in graph.memories:
+            weight = assembly.weigh(
+                loaded.tree,
+                item,
+                index=loaded.index,
+                profile=assembly.profile_of(task),
+                aspect=None,
+                moment=graph.moment,
+            )
+            found = msgspec.structs.replace(found, authority=weight)
         self._audit("explain", access, subject, (item,))
         return found
 
@@ -416,9 +429,10 @@ class Engine:
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> list[Conflict]:
-        """The open conflicts between statements, by id. Conflicts of a memory with a fact are links of the graph."""
+        """The open conflicts: between statements, then of a memory with a fact (whose id is the link's), each by id."""
         access, subject = self._begin("conflicts", "read", access, patient_subject(patient))
-        found = list(self._load(subject, known_at, true_at, access).graph.conflicts.values())
+        graph = self._load(subject, known_at, true_at, access).graph
+        found = [*graph.conflicts.values(), *graph.spoken_conflicts()]
         self._audit("conflicts", access, subject, tuple(conflict.id for conflict in found))
         return found
 
@@ -497,7 +511,7 @@ class Engine:
             "fold": formation.FOLD_VERSION,
             "knowledge": knowledge_version(),
             "policy": policy.POLICY_VERSION,
-            "profiles": ", ".join(tasks.names()),
+            "tasks": ", ".join(assembly.tasks()),
             "tokenizer": token_counter().name,
             "pending": str(self._store.pending()),
             "audit": "whole" if not faults else "; ".join(faults),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from iamata.model.attribution import Attribution
-from iamata.model.conflict import Conflict
+from iamata.model.conflict import Conflict, ConflictKind, Side
 from iamata.model.decision import Decision
 from iamata.model.document import Document
 from iamata.model.fact import Fact
-from iamata.model.link import Link
+from iamata.model.link import Link, LinkType
 from iamata.model.memory import Memory
 from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
@@ -71,6 +71,18 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     decisions: dict[str, Decision]
     unresolved: tuple[Unresolved, ...]
     references: dict[str, tuple[tuple[Reference, str], ...]]  # statement id → (reference as sent, statement id found)
+
+    def spoken_conflicts(self) -> list[Conflict]:
+        """The conflicts of a memory with a fact, by link id, which is their id: the record on one side, the quote on
+        the other."""
+        found = []
+        for link in self.links.values():
+            memory, fact = self.memories.get(link.origin), self.resolve(link.target)
+            if link.type is LinkType.CONFLICTS and memory is not None and fact is not None:
+                sides = (Side(f"{fact.display}, {fact.standing}", fact.members), Side(memory.quote, (memory.id,)))
+                kind = ConflictKind(link.conflict_kind)
+                found.append(Conflict(link.id, kind, fact.id, "said", sides, link.rule))
+        return sorted(found, key=lambda conflict: conflict.id)
 
     def resolve(self, id: str) -> Fact | None:
         """The fact with this id, or the one that now holds this member (`st_x`, a former `fa_x`), or None."""

@@ -48,7 +48,8 @@ def get_reconciliation(
 def list_conflicts(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
     """What cannot all be true, with every side and who says it."""
     times = {"known_at": when.known_at, "true_at": when.true_at}
-    between_statements = served.engine.conflicts(patient_id, **times, access=access)
-    found = conflicts(between_statements, served.engine.graph(patient_id, **times, access=access))
+    graph = served.engine.graph(patient_id, **times, access=access)
+    known = served.engine.conflicts(patient_id, **times, access=access)
+    found = conflicts([conflict for conflict in known if conflict.id in graph.conflicts], graph)
     first = paging.number * paging.size
     return json_reply(page(found[first : first + paging.size], len(found), paging.number, paging.size))
