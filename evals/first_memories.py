@@ -1,4 +1,4 @@
-"""How many of the hand-made conversation cases give the memories they should? `python -m evals.first_memories [--json]`.
+"""How many hand-made conversation cases give the memories they should? `python -m evals.first_memories [--json]`.
 
 Reads `tests/cases/memories/first.json`, learns each case as a session of its turns, and looks at the memories of its
 last turn. A case passes when every expected memory is there and none of those that must not be. Prints n and score for
@@ -82,7 +82,7 @@ def fits(expected: Mapping[str, Any], memory: Memory) -> bool:
 def _nearest(expected: Mapping[str, Any], found: Sequence[Memory]) -> str:
     if not found:
         return "no memory"
-    return "; ".join(min((_differences(expected, memory) for memory in found), key=len))
+    return "; ".join(sorted((_differences(expected, memory) for memory in found), key=len)[0])
 
 
 def _differences(expected: Mapping[str, Any], memory: Memory) -> list[str]:
@@ -135,13 +135,14 @@ def _other_side(concept: str, memory: Memory) -> bool:
 
 
 def same_name(name: str, others: Iterable[str]) -> bool:
-    """Equal but for case, plurals and order; or one names the other within more words ("diabetes", "diabetes mellitus")."""
+    """Equal but for case, plurals and order; or one within the other ("diabetes", "diabetes mellitus")."""
     mine = _words(name)
     return any(bool(theirs := _words(other)) and (mine <= theirs or theirs <= mine) for other in others) and bool(mine)
 
 
 def _words(name: str) -> frozenset[str]:
-    return frozenset(min(variants(spot.word), key=len) for spot in split_words(name) if spot.word[0].isalnum())
+    spots = [spot.word for spot in split_words(name) if spot.word[0].isalnum()]
+    return frozenset(sorted(variants(word), key=len)[0] for word in spots)
 
 
 def _plain(text: str) -> str:

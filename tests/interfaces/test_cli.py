@@ -456,7 +456,7 @@ def test_control_characters_of_a_source_never_reach_the_terminal(run: Run, tmp_p
 def test_doctor_and_version_answer_and_make_nothing(run: Run, tmp_path: Path) -> None:
     told = answer(run("doctor", "--json"))
     assert told["database"].startswith("not made yet")
-    assert "allergy_check" in told["profiles"]
+    assert "allergy_check" in told["tasks"]
     assert answer(run("version", "--json"))["name"] == "iamata"
     assert run("--version").stdout == run("version").stdout
     assert list(tmp_path.iterdir()) == []

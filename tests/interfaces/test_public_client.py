@@ -449,15 +449,17 @@ def test_a_context_is_assembled_within_its_budget(told: Calling) -> None:
     assert all(0 <= each["authority"]["weight"] <= 1 for each in made["items"] if each["authority"])
     assert ask(0).json()["tokens"] == 0
     assert ask(-1).status_code == 400
-    item = made["items"][0]["item"]
+    first = made["items"][0]
     explained = httpx.post(
         f"{told.url}/v1/explain",
-        json={"patient": PATIENT, "item": f"{made['id']}[{made['items'][0]['number']}]"},
+        json={"patient": PATIENT, "item": f"{made['id']}[{first['number']}]"},
         trust_env=False,
         timeout=60,
     )
     assert explained.status_code == 200, explained.text
-    assert explained.json()["item"] == item
+    # a bracket stands for the statement that is cited, not for the fact whose line it ends
+    assert explained.json()["item"] == first["citations"][0]
+    assert explained.json()["testimonies"][0]["statement"]["id"] == first["citations"][0]
 
 
 def test_found_items_are_explained_down_to_the_bytes(told: Calling) -> None:

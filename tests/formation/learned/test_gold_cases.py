@@ -1,4 +1,4 @@
-"""Hand-made conversation cases with the memories they should give. The held-out ones are scored by the evaluation only."""
+"""Hand-made conversation cases with the memories they should give. The evaluation alone reads the held-out ones."""
 
 from __future__ import annotations
 

@@ -10,7 +10,8 @@ import msgspec
 _WORDS: Final = {
     "half": "0.5", "a": "1", "an": "1", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6",
     "seven": "7", "eight": "8", "nine": "9", "ten": "10", "eleven": "11", "twelve": "12", "fifteen": "15",
-    "twenty": "20", "twenty-five": "25", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60", "seventy-five": "75",
+    "twenty": "20", "twenty-five": "25", "thirty": "30", "forty": "40", "fifty": "50", "sixty": "60",
+    "seventy-five": "75",
     "eighty": "80", "ninety": "90", "a hundred": "100", "one hundred": "100", "two hundred": "200", "two-fifty": "250",
     "five hundred": "500", "a thousand": "1000", "one thousand": "1000",
 }  # fmt: skip
@@ -19,8 +20,9 @@ _NUM: Final = (
 )
 # Spellings of units of dose → the form kept. Masses, volumes and activities come before counts of pieces.
 _UNITS: Final = {
-    r"mg|milligrams?|mgs": "mg", r"mcg|ug|µg|micrograms?|mikes": "mcg", r"g|grams?|gm": "g", r"ml|mls|millilit(?:er|re)s?|cc": "ml",
-    r"iu|international units?": "IU", r"units?": "units", r"meq": "meq", r"teaspoons?|tsp": "teaspoon", r"tablespoons?|tbsp": "tablespoon",
+    r"mg|milligrams?|mgs": "mg", r"mcg|ug|µg|micrograms?|mikes": "mcg", r"g|grams?|gm": "g",
+    r"ml|mls|millilit(?:er|re)s?|cc": "ml", r"iu|international units?": "IU", r"units?": "units", r"meq": "meq",
+    r"teaspoons?|tsp": "teaspoon", r"tablespoons?|tbsp": "tablespoon",
     r"%|percent": "%",
 }  # fmt: skip
 _PIECES: Final = {
@@ -32,7 +34,10 @@ _COUNT: Final = re.compile(
     r"(?<![\w.])" + _NUM + r"\s+(?:of\s+)?(?:an?\s+)?(?:extra\s+)?(?P<u>" + "|".join(_PIECES) + r")(?![a-z])",
     re.IGNORECASE,
 )
-_N: Final = r"(?:once|twice|thrice|(?:\d+|one|two|three|four|five|six|a couple of|a couple|a few|several)(?:\s+or\s+(?:\d+|three|four|five))?\s+times?|times)"
+_N: Final = (
+    r"(?:once|twice|thrice|(?:\d+|one|two|three|four|five|six|a couple of|a couple|a few|several)"
+    r"(?:\s+or\s+(?:\d+|three|four|five))?\s+times?|times)"
+)
 _PERIOD: Final = r"(?:day|night|week|month|year|hour|morning|evening)"
 _MEAL: Final = (
     r"(?:breakfast|lunch|dinner|supper|meals?|food|bed|bedtime|eating|each meal|every meal|school|work|exercise)"
@@ -41,13 +46,19 @@ _FREQUENCY: Final = re.compile(
     r"\b(?:"
     rf"{_N}\s+(?:an?|per|each|every)\s+{_PERIOD}"
     r"|(?:once|twice|three times|four times)\s+(?:daily|weekly|monthly|nightly)"
-    r"|every\s+(?:other\s+|single\s+|second\s+)?(?:day|morning|night|evening|week|month|hour|afternoon|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?(?:\s+and\s+(?:every\s+)?(?:night|evening|morning))?"
-    r"|every\s+(?:\d+|two|three|four|six|eight|twelve|few)(?:\s*(?:to|-|or)\s*(?:\d+|four|six|eight))?\s+(?:hours?|days?|weeks?|months?)"
-    r"|(?:in the|each)\s+(?:mornings?|evenings?|afternoons?)(?:\s+and\s+(?:(?:at|in the)\s+)?(?:night|evening|bedtime))?"
+    r"|every\s+(?:other\s+|single\s+|second\s+)?(?:day|morning|night|evening|week|month|hour|afternoon"
+    r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?(?:\s+and\s+(?:every\s+)?(?:night"
+    r"|evening|morning))?"
+    r"|every\s+(?:\d+|two|three|four|six|eight|twelve|few)(?:\s*(?:to|-|or)\s*(?:\d+|four|six"
+    r"|eight))?\s+(?:hours?|days?|weeks?|months?)"
+    r"|(?:in the|each)\s+(?:mornings?|evenings?|afternoons?)(?:\s+and\s+(?:(?:at|in the)\s+)?(?:night"
+    r"|evening|bedtime))?"
     r"|mornings?\s+and\s+(?:nights?|evenings?)"
     rf"|(?:at|before|after|with)\s+(?:night|noon|my\s+{_MEAL}|{_MEAL})"
-    r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required|when\s+necessary|prn"
-    r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|a day|a week|all the time|sometimes|occasionally|now and then|once in a while|from time to time|on weekends"
+    r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required"
+    r"|when\s+necessary|prn"
+    r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
+    r"|now and then|once in a while|from time to time|on weekends"
     r")\b",
     re.IGNORECASE,
 )
@@ -56,8 +67,9 @@ _OUT_OF_TEN: Final = re.compile(
     re.IGNORECASE,
 )
 _SEVERITY: Final = re.compile(
-    r"\b(severe|terrible|awful|excruciating|unbearable|horrible|intense|the worst|really bad|very bad|pretty bad|so bad|bad|"
-    r"moderate|mild|slight|a little|a bit of|a touch of|minor|killing (?:me|him|her)|high|extreme)\b",
+    r"\b(severe|terrible|awful|excruciating|unbearable|horrible|intense|the worst|really bad|very bad"
+    r"|pretty bad|so bad|bad|"
+    r"moderate|mild|slight|a little|a bit of|a touch of|minor|killing (?:me|him|her)|extreme)\b",
     re.IGNORECASE,
 )
 

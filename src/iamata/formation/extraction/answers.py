@@ -13,12 +13,13 @@ from typing import Final, Protocol
 import msgspec
 
 from iamata.formation.extraction import findings, medications, reactions
-from iamata.formation.extraction.amounts import find_frequencies
+from iamata.formation.extraction.amounts import find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.scene import Scene
 from iamata.formation.extraction.segmentation import Clause, Sentence, sentences
 from iamata.formation.extraction.times import find_times
+from iamata.formation.extraction.wishes import HABITS
 from iamata.model.coding import CodedText
 from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.session import Speaker
@@ -35,6 +36,13 @@ _MEDICATION_WORDS: Final = frozenset(
     ["medication", "medications", "medicine", "medicines", "meds", "drugs", "prescriptions", "pills"]
 )
 _LONGEST_ANSWER: Final = 14
+_ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
+_PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
+_DISEASES: Final = (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.SYMPTOM)
+_FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
+_DEGREE: Final = frozenset(
+    ["worse", "better", "improving", "improved", "worsening", "same", "bad", "severe", "constant", "gone"]
+)
 
 
 class _Answer(Protocol):
@@ -52,7 +60,9 @@ class Topic(msgspec.Struct, frozen=True):
 
 class Question(msgspec.Struct, frozen=True):
     """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
-    denial and asks for assent; `still`: it asks whether something goes on; `lasting`: how long, since when."""
+    denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
+    no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
+    `plain`: any medicines at all, not those of one sort."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -61,6 +71,11 @@ class Question(msgspec.Struct, frozen=True):
     family: bool = False
     negative: bool = False
     lasting: bool = False
+    degree: bool = False
+    which: bool = False
+    begun: bool = False
+    reacting: str = ""
+    plain: bool = False
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Question | None:
@@ -69,13 +84,28 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Que
         return None
     text = before[-1][1]
     last: Sentence | None = None
+    family = False
     for sentence in sentences(text[-3000:]):
+        family = _of_family(sentence.words) or (family and not {"you", "you're", "you've"} & set(sentence.words))
         invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
         if sentence.question or sentence.tag or invites:
             last = sentence
     if last is None:
         return None
-    return _read_question(text[-3000:], last, before[-1][0])
+    question = _read_question(text[-3000:], last, before[-1][0])
+    if not family or question.family:
+        return question
+    relatives = tuple(
+        msgspec.structs.replace(t, kind=MemoryKind.FAMILY_HISTORY) if t.kind in _DISEASES else t
+        for t in question.topics
+    )
+    return msgspec.structs.replace(question, family=True, topics=relatives)
+
+
+def _of_family(words: Sequence[str]) -> bool:
+    return any(hit.term.kind == "family_any" for hit in lexicon.cues().every(words)) or any(
+        hit.term.kind == "relative" for hit in lexicon.kinship().longest(words)
+    )
 
 
 def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
@@ -106,15 +136,47 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
                 topics.append(Topic(MemoryKind.ADHERENCE, drug.concept, change[0]))
             else:
                 topics.append(Topic(MemoryKind.MEDICATION, drug.concept))
+        for kind, concept in HABITS.items():
+            if scene.cues.of(kind) and not drugs:
+                topics.append(Topic(MemoryKind.SOCIAL, concept))
         if not drugs and not change and _asks_medicines(scene):
             opened = "medication"
         for finding in findings.find(scene):
+            if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):
+                continue
             kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
             topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
     words = sentence.words
-    lasting = words[:2] == ["how", "long"] or (words[:1] == ["when"] and bool({"start", "started", "begin", "began"} & set(words))) or words[:2] == ["since", "when"]  # fmt: skip
-    return Question(text[sentence.start : sentence.end], tuple(topics), opened, general, family, negative, lasting)
+    lasting = (
+        words[:2]
+        == [
+            "how",
+            "long",
+        ]
+        or (words[:1] == ["when"] and bool({"start", "started", "begin", "began"} & set(words)))
+        or words[:2] == ["since", "when"]
+    )
+    held = set(words)
+    text_of = " ".join(words)
+    drugs_asked = [topic.concept for topic in topics if topic.kind in (MemoryKind.MEDICATION, MemoryKind.ALLERGY)]
+    return Question(
+        text=text[sentence.start : sentence.end],
+        topics=() if words[:1] and words[0] in _ADVICE and words[1:2] in (["i"], ["we"]) else tuple(topics),
+        open=opened,
+        general=general,
+        family=family,
+        negative=negative,
+        lasting=lasting,
+        degree=bool(held & _DEGREE) or words[:2] in (["how", "bad"], ["how", "severe"]),
+        plain=any(pair in text_of for pair in _PLAINLY),
+        which=bool(words) and words[0] in ("what", "how", "where", "which", "when", "why"),
+        begun=bool(held & {"pick", "picked", "fill", "filled", "start", "started", "begin", "collect"})
+        and bool(drugs_asked),
+        reacting=drugs_asked[0]
+        if drugs_asked and held & {"happens", "happened", "happen", "reaction", "react"}
+        else "",
+    )
 
 
 def _general(scene: Scene) -> str:
@@ -126,7 +188,11 @@ def _general(scene: Scene) -> str:
 
 def _asks_medicines(scene: Scene) -> bool:
     words = set(scene.words)
-    return bool(words & _MEDICATION_WORDS) or ("take" in words and "what" in words) or ("taking" in words and bool(words & {"what", "anything"}))  # fmt: skip
+    return (
+        bool(words & _MEDICATION_WORDS)
+        or ("take" in words and "what" in words)
+        or ("taking" in words and bool(words & {"what", "anything"}))
+    )
 
 
 def stance(words: Sequence[str]) -> tuple[str, int]:
@@ -177,10 +243,22 @@ def read(
             else:
                 answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
+    if question.lasting and not since_said and told != "no":
+        since, since_said = _span_of_time(text, span, said_at)
     if question.lasting and since_said and told != "no":
         for topic in question.topics[:1]:
             answer(topic, Polarity.AFFIRMED)
         return mentions
+    severity = find_severity(text, span[0], span[1])
+    if question.degree and question.which and severity.endswith("/10"):
+        for topic in question.topics[:1]:
+            answer(topic, Polarity.AFFIRMED, detail=details(severity=severity))
+        return mentions
+    if words[:3] in (["i", "used", "to"], ["he", "used", "to"], ["she", "used", "to"]) and not own:
+        for topic in question.topics:
+            answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
+        return mentions
+    mentions += _of_relatives(text, sentence, question, people, said_at)
     partial = _partial(text, sentence, people)
     if partial and not own:
         for topic in question.topics:
@@ -188,6 +266,8 @@ def read(
                 answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change=partial), Polarity.AFFIRMED)
         if mentions:
             return mentions
+    if question.which and not question.open:
+        return mentions
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
@@ -218,6 +298,68 @@ def _since(text: str, span: tuple[int, int], said_at: datetime | None) -> tuple[
     return (times[0].date, times[0].said) if times else ("", "")
 
 
+def _span_of_time(text: str, span: tuple[int, int], said_at: datetime | None) -> tuple[str, str]:
+    """ "About two weeks" as an answer to how long: the beginning it means."""
+    said = text[span[0] : span[1]]
+    times = find_times("for " + said, 0, len(said) + 4, said_at)
+    return (times[0].date, said) if times and times[0].start == 0 else ("", "")
+
+
+def _of_relatives(
+    text: str, sentence: Sentence, question: Question, people: People, said_at: datetime | None
+) -> list[Mention]:
+    """ "No, but my brother does": a relative who has what was asked."""
+    made: list[Mention] = []
+    for clause in sentence.clauses:
+        words = clause.words
+        if len(words) > 6 or not {"does", "did", "do", "has", "had", "is"} & set(words):
+            continue
+        relative = people.relative(words)
+        if relative is None or relative.experiencer is not Experiencer.FAMILY:
+            continue
+        scene = Scene(text, clause, people, said_at)
+        for topic in question.topics:
+            if topic.kind is MemoryKind.CONDITION and not scene.names:
+                found = scene.mention(MemoryKind.FAMILY_HISTORY, topic.concept, 0, len(words), person=relative)
+                made += [found] if found else []
+    return made
+
+
+def of_family(question: Question, text: str, own: Sequence[Mention]) -> list[Mention]:
+    """A disease named in answer to a question about relatives is a relative's, unless the speaker says "I"."""
+    if not question.family:
+        return list(own)
+    return [
+        msgspec.structs.replace(m, kind=MemoryKind.FAMILY_HISTORY, experiencer=Experiencer.FAMILY)
+        if m.kind in (MemoryKind.CONDITION, MemoryKind.HISTORY)
+        and m.experiencer is Experiencer.PATIENT
+        and not _FIRST & {spot.word for spot in lexicon.split_words(text[m.start : m.end])}
+        else m
+        for m in own
+    ]
+
+
+def reacted(question: Question, own: Sequence[Mention]) -> list[Mention]:
+    """Symptoms told in answer to what a substance does: an allergy to it, or its side effects."""
+    agent = question.reacting or next((t.agent for t in question.topics if t.kind is MemoryKind.SIDE_EFFECT), "")
+    if not agent:
+        return list(own)
+    signs = {term.concept for term in lexicon.cues().of("allergic_sign")}
+    made = []
+    for mention in own:
+        if mention.kind is not MemoryKind.SYMPTOM or mention.polarity is not Polarity.AFFIRMED:
+            made.append(mention)
+        elif question.reacting and mention.concept.text in signs:
+            detail = details(reaction=mention.concept.text)
+            made.append(
+                msgspec.structs.replace(mention, kind=MemoryKind.ALLERGY, concept=CodedText(text=agent), detail=detail)
+            )
+        else:
+            detail = tuple(sorted((dict(mention.detail) | {"agent": agent}).items()))
+            made.append(msgspec.structs.replace(mention, kind=MemoryKind.SIDE_EFFECT, detail=detail))
+    return made
+
+
 def _partial(text: str, sentence: Sentence, people: People) -> str:
     """ "Most days", "when I remember": how an answer tells of missed doses."""
     whole = Clause(sentence.start, sentence.end, tuple(s for c in sentence.clauses for s in c.spots))
@@ -243,14 +385,17 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
 
 
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
-    if question.negative:
+    if question.negative or question.degree:
         return
     if question.open == "allergy" and not any(m.kind is MemoryKind.ALLERGY for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
-    if question.open == "medication" and not own:
+    if question.open == "medication" and not own and question.plain:
         answer(Topic(MemoryKind.MEDICATION, "Medication"), Polarity.DENIED)
     for topic in question.topics:
         if topic.kind is MemoryKind.ADHERENCE:
             answer(msgspec.structs.replace(topic, change="taking"), Polarity.AFFIRMED)
+        elif topic.kind is MemoryKind.MEDICATION and question.begun:
+            begun = msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change="not-started")
+            answer(begun, Polarity.AFFIRMED)
         else:
             answer(topic, Polarity.DENIED)

@@ -68,13 +68,19 @@ class Cues:
 
     def _open(self, start: int, end: int) -> bool:
         """No terminating word, and no comma that begins something new, lies between."""
-        for hit in self.of("terminate"):
+        for hit in self.of("end"):
             if start <= hit.first < end:
                 return False
-        return all(
-            not (self.words[at] == "," and at + 1 < len(self.words) and self.words[at + 1] in _FRESH)
-            for at in range(start, end)
-        )
+        return not any(self._begins_anew(at) for at in range(start, end))
+
+    def _begins_anew(self, at: int) -> bool:
+        """A comma or "and" with a determiner after it: what follows is no longer part of a list of denials."""
+        if self.words[at] not in (",", "and"):
+            return False
+        after = at + 1
+        if self.words[at] == "," and self.words[after : after + 1] in (["and"], ["or"]):
+            after += 1
+        return self.words[after : after + 1] != [] and self.words[after] in _FRESH
 
     def _before(self, kind: str, first: int) -> bool:
         return any(hit.last <= first and self._comma_free(hit.last, first) for hit in self.of(kind))
@@ -86,10 +92,9 @@ class Cues:
         """Only supposed: after "if", "in case", "watch for" … and before the comma that ends the supposition."""
         return any(hit.last <= first and "," not in self.words[hit.last : first] for hit in self.of("hypothetical"))
 
-    def planned(self, first: int, last: int) -> bool:
-        return any(hit.first < last and hit.last <= max(first, hit.first + 1) for hit in self.of("planned") if hit.last <= first) or any(
-            hit.first <= first < hit.last and hit.last > first for hit in self.of("planned")
-        )  # fmt: skip
+    def planned(self, first: int) -> bool:
+        """Before it, or around it, stands that it is to come."""
+        return any(hit.last <= first or hit.first <= first < hit.last for hit in self.of("planned"))
 
     def over(self, first: int, last: int) -> bool:
         """Said to have ended: "… went away", "I got over …"."""

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from iamata.formation.extraction.amounts import find_severity
+from iamata.formation.extraction.amounts import find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
@@ -15,7 +15,10 @@ from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
-_PREPOSITIONS: Final = frozenset(("in", "on", "around", "of", "to", "at", "near", "behind", "under", "inside", "along", "down", "across", "over", "my", "his", "her", "from"))  # fmt: skip
+_PREPOSITIONS: Final = frozenset((
+    "in", "on", "around", "of", "to", "at", "near", "behind", "under", "inside", "along", "down", "across", "over",
+    "my", "his", "her", "from",
+))  # fmt: skip
 _LINK: Final = re.compile(r"^(?:and|or|,|my|his|her|the|both|left|right|lower|upper|your|their|whole|entire)$")
 _BETWEEN: Final = 5
 _DIAGNOSED: Final = ("diagnosed", "found out", "born with", "live with", "living with")
@@ -116,7 +119,8 @@ def repaired_part(scene: Scene, before: Mention) -> Mention | None:
     side = sides[0].term.concept if sides else ""
     return scene.mention(
         before.kind, concept, anchor.first, anchor.last,
-        polarity=before.polarity, temporality=before.temporality, detail={"laterality": side, "severity": before.get("severity")},
+        polarity=before.polarity, temporality=before.temporality,
+        detail={"laterality": side, "severity": before.get("severity")},
     )  # fmt: skip
 
 
@@ -133,6 +137,10 @@ def read(scene: Scene) -> list[Mention]:
 def mention_of(scene: Scene, finding: Finding) -> Mention | None:
     """One finding as the clause asserts it."""
     kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+    if finding.concept == "Side effects":
+        kind = MemoryKind.SIDE_EFFECT
+    if finding.condition and any(_HISTORY.search(" ".join(h.term.words)) for h in scene.cues.of("historical")):
+        kind = MemoryKind.HISTORY  # "history of hypertension": told of the past, and not thereby over
     assertion = scene.cues.assess(finding.first, finding.last)
     temporality = assertion.temporality
     if temporality is Temporality.HYPOTHETICAL:
@@ -140,10 +148,14 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
     text = " ".join(scene.words)
     if assertion.polarity is Polarity.AFFIRMED and temporality is Temporality.CURRENT and _past(scene, finding, text):
         temporality = Temporality.PAST
-    severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if not finding.condition else ""
+    told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
+    severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
+    often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if told else []
+    side = "" if finding.condition and finding.side == "bilateral" else finding.side
     return scene.mention(
         kind, finding.concept, finding.first, finding.last,
-        temporality=temporality, detail={"severity": severity, "laterality": finding.side},
+        temporality=temporality,
+        detail={"severity": severity, "laterality": side, "frequency": often[0].text if often else ""},
     )  # fmt: skip
 
 
@@ -158,18 +170,36 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
     return any(when.date != today for when in scene.times)
 
 
+_HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)
 _PRESSURE_WORDS: Final = re.compile(r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff)\b", re.IGNORECASE)
 _FILL: Final = r"(?:\W+(?!but\b)[\w'’]+){0,7}?\W+"
+_NOT_THEN: Final = r"(?![\d/])(?!\s*(?:times?|pills?|tablets?|days?|weeks?|months?|units?|hours?|lit|l\b|a\b))"
+
+
+def _pattern(names: str, number: str, unit: str) -> re.Pattern[str]:
+    """A reading: one of these names, within a few words a number, and its unit if it is said."""
+    return re.compile(rf"\b(?:{names})\b{_FILL}{number}(?:\s*({unit})(?!\w))?{_NOT_THEN}", re.IGNORECASE)
+
+
 _READINGS: Final = (
-    ("Blood glucose", re.compile(r"\b(?:blood sugars?|blood glucose|glucose|sugars?|fasting|a\.?m\.? sugar)\b(?! pill)" + _FILL + _NUMBER + r"(?:\s*(mg/dl|mmol/l|mmol))?(?![\d/])(?!\s*(?:times?|pills?|tablets?|days?|weeks?|units?|hours?|a\b))", re.IGNORECASE)),
-    ("Body temperature", re.compile(r"\b(?:temperature|temp|fever)\b" + _FILL + r"(\d{2,3}(?:\.\d)?)(?:\s*°)?\s*(?:degrees?\s*)?(fahrenheit|celsius|f|c)?\b(?!\s*(?:times?|days?|hours?|weeks?))", re.IGNORECASE)),
-    ("Body weight", re.compile(r"\b(?:weigh|weighs|weighed|weighing|weight|scale)\b" + _FILL + _NUMBER + r"(?:\s*(pounds?|lbs?|kilos?|kgs?|kilograms?|stone))?(?![\d/])(?!\s*(?:times?|days?|weeks?|months?))", re.IGNORECASE)),
-    ("Heart rate", re.compile(r"\b(?:pulse|heart rate|heartbeat)\b(?! ox)" + _FILL + r"(\d{2,3})(?:\s*(bpm|beats))?(?![\d/%])", re.IGNORECASE)),
-    ("Oxygen saturation", re.compile(r"\b(?:oxygen|o2|sats?|pulse ox|spo2|saturation)\b" + _FILL + r"(\d{2,3})\s*(%|percent)?(?![\d/])(?!\s*(?:lit|l\b|times?|hours?))", re.IGNORECASE)),
-    ("HbA1c", re.compile(r"\b(?:a1c|hba1c|hemoglobin a1c)\b" + _FILL + r"(\d{1,2}(?:\.\d)?)\s*(%|percent)?(?![\d/])", re.IGNORECASE)),
-)  # fmt: skip
+    (
+        "Blood glucose",
+        _pattern(r"blood sugars?|blood glucose|glucose|sugars?(?! pill)|fasting", _NUMBER, "mg/dl|mmol/l|mmol"),
+    ),
+    (
+        "Body temperature",
+        _pattern("temperature|temp|fever", r"(\d{2,3}(?:\.\d)?)", "°|degrees?|fahrenheit|celsius|f|c"),
+    ),
+    (
+        "Body weight",
+        _pattern("weigh|weighs|weighed|weighing|weight|scale", _NUMBER, "pounds?|lbs?|kilos?|kgs?|kilograms?|stone"),
+    ),
+    ("Heart rate", _pattern("pulse(?! ox)|heart rate|heartbeat", r"(\d{2,3})", "bpm|beats")),
+    ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),
+    ("HbA1c", _pattern("a1c|hba1c|hemoglobin a1c", r"(\d{1,2}(?:\.\d)?)", "%|percent")),
+)
 _CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|put on|drop|dropped)\b", re.IGNORECASE)
 
 

@@ -15,15 +15,31 @@ from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
-_SUPPLEMENT: Final = frozenset(["pill", "pills", "tablet", "tablets", "supplement", "supplements", "capsule", "capsules", "patch", "patches", "gum", "drops", "infusion", "infusions", "cream"])  # fmt: skip
-_PRONOUNS: Final = frozenset(("it", "them", "that", "those", "these", "one", "either", "both", "any"))
+_SUPPLEMENT: Final = frozenset([
+    "pill", "pills", "tablet", "tablets", "supplement", "supplements", "capsule", "capsules", "patch", "patches", "gum",
+    "drops", "infusion", "infusions", "cream",
+])  # fmt: skip
+_PRONOUNS: Final = frozenset(("it", "them", "that", "one", "any"))
+_OFF: Final = frozenset(
+    ["i'm", "am", "is", "he's", "she's", "been", "was", "were", "went", "come", "came", "go", "going", "get", "got",
+     "getting", "gone", "stayed", "now", "it's"]
+)  # fmt: skip
+_ON: Final = frozenset(["i'm", "am", "is", "he's", "she's", "still", "been", "was", "not", "stay", "stayed", "back"])
 # Which change wins when a clause has several cues: what says more about now comes first.
 _ORDER: Final = ("resumed", "not-started", "taking", "ran-out", "extra", "reduced", "stopped", "skipped", "started")
-_TOLD: Final = ("told me to", "told him to", "told her to", "told us to", "said to", "wants me to", "advised me to", "asked me to", "says to", "wants him to", "wants her to", "instructed me to", "said i should", "says i should", "supposed to")  # fmt: skip
+_IMPERATIVES: Final = frozenset(
+    ["stop", "take", "start", "continue", "hold", "avoid", "use", "keep", "skip", "give", "try", "increase",
+     "decrease", "reduce", "finish", "don't", "please"]
+)  # fmt: skip
+_TOLD: Final = (
+    "told me to", "told him to", "told her to", "told us to", "said to", "wants me to", "advised me to",
+    "asked me to", "says to", "wants him to", "wants her to", "instructed me to", "said i should", "says i should",
+    "supposed to",
+)  # fmt: skip
 
 
 class Drug(msgspec.Struct, frozen=True):
-    """A medicine named at words `first`:`last`. `named` is False for "my pills", "it": no drug is guessed from those."""
+    """A medicine named at words `first`:`last`. `named` is False for "my pills", "it": no drug is guessed."""
 
     first: int
     last: int
@@ -48,7 +64,11 @@ def _in_context(scene: Scene, hit: Hit) -> bool:
     near = [
         h for h in scene.cues.of("use") + scene.cues.of("adherence") if h.last <= hit.first and hit.first - h.last <= 3
     ]
-    return any(" ".join(scene.words[h.first : h.last]) not in ("it's", "it is", "on", "get", "got", "had", "have", "need", "it") for h in near)  # fmt: skip
+    return any(
+        " ".join(scene.words[h.first : h.last])
+        not in ("it's", "it is", "on", "get", "got", "had", "have", "need", "it")
+        for h in near
+    )
 
 
 def generic(scene: Scene) -> Drug | None:
@@ -78,7 +98,10 @@ def change_of(scene: Scene, hits: Sequence[Hit]) -> tuple[str, Hit] | None:
     """The change of adherence that the cues of a clause come to, with the cue that says it."""
     usable = []
     for hit in hits:
-        if any(o is not hit and o.first <= hit.first and hit.last <= o.last and (o.last - o.first) > (hit.last - hit.first) for o in hits):  # fmt: skip
+        if any(
+            o is not hit and o.first <= hit.first and hit.last <= o.last and (o.last - o.first) > (hit.last - hit.first)
+            for o in hits
+        ):
             continue
         usable.append(hit)
     for change in _ORDER:
@@ -102,6 +125,8 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
             made = _use(scene, drug, drugs, told)
             if made is not None:
                 mentions.append(made)
+    if not drugs and (none := _none_taken(scene)) is not None:
+        return [none]
     if not drugs and scene.cues.of("use") and (found := pronoun(scene, carried)) and _said_of_drug(scene, found):
         made = _use(scene, found, [found], told)
         if made is not None:
@@ -109,9 +134,21 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
     return mentions
 
 
+def _none_taken(scene: Scene) -> Mention | None:
+    """ "I don't take any medications": denied as a whole."""
+    drug = generic(scene)
+    if drug is None or "any" not in scene.words[max(0, drug.first - 3) : drug.first]:
+        return None
+    if not scene.cues.of("use") or not scene.cues.negated(drug.first, drug.last):
+        return None
+    return scene.mention(MemoryKind.MEDICATION, drug.concept, drug.first, drug.last, polarity=Polarity.DENIED)
+
+
 def _said_of_drug(scene: Scene, drug: Drug) -> bool:
-    before = scene.words[max(0, drug.first - 1) : drug.first]
-    return bool(before) and before[0] in ("take", "taking", "took", "taken", "takes", "using", "use", "giving", "on")
+    before = scene.words[max(0, drug.first - 2) : drug.first]
+    if before[-1:] == ["on"]:
+        return before[0] in _ON
+    return before[-1:] != [] and before[-1] in ("take", "taking", "took", "taken", "takes", "using", "use", "giving")
 
 
 def _adherence(scene: Scene, drugs: list[Drug], carried: str, told: bool) -> list[Mention] | None:
@@ -122,34 +159,64 @@ def _adherence(scene: Scene, drugs: list[Drug], carried: str, told: bool) -> lis
         return None
     change, cue = found
     targets = drugs or [drug for drug in (generic(scene) or pronoun(scene, carried, cue.first),) if drug]
+    if not targets and carried and len(scene.words) - cue.last <= 2 and change in ("stopped", "skipped", "resumed"):
+        targets = [Drug(cue.first, cue.last, carried, named=False)]  # "… but I keep forgetting"
     if not targets:
         return None
     if change in ("stopped", "skipped") and scene.cues.hypothetical(cue.first):
         return []
-    near = [drug for drug in targets if abs(drug.first - cue.last) <= 10 or drug.first < cue.last]
+    if change == "skipped" and _none_taken(scene) is not None:
+        return None
+    near = [drug for drug in targets if _within_reach(cue, drug, change)]
     if not near or _other_matter(scene, cue, near, change):
         return None
     planned = told or scene.planned_ahead or any(h.first <= cue.first for h in scene.cues.of("planned"))
     negated = scene.cues.negated(cue.first, cue.last) and change not in ("not-started", "taking")
-    temporality = Temporality.PLANNED if planned else Temporality.CURRENT
+    temporality = Temporality.PLANNED if planned or _ordered(scene) else Temporality.CURRENT
     if negated:
         if change != "stopped" and change != "skipped":
             return None
         change = "taking"
+    switched, into = _switched(scene, cue, near)
+    near = switched or near
     mentions = [
         scene.mention(
-            MemoryKind.ADHERENCE, drug.concept, drug.first, drug.last,
+            MemoryKind.INSTRUCTION if _ordered(scene) else MemoryKind.ADHERENCE, drug.concept, drug.first, drug.last,
             polarity=Polarity.AFFIRMED, temporality=temporality, change=change,
             detail=_amounts(scene, drug, near, adherence=True),
         )
         for drug in near
     ]  # fmt: skip
+    mentions += [_use(scene, drug, into, told) for drug in into]
     return [mention for mention in mentions if mention is not None]
+
+
+def _switched(scene: Scene, cue: Hit, drugs: list[Drug]) -> tuple[list[Drug], list[Drug]]:
+    """ "I switched from X to Y": X is stopped, Y is taken."""
+    to = [at for at in range(cue.last, len(scene.words)) if scene.words[at] == "to"]
+    if scene.words[cue.last - 1] != "from" or not to:
+        return [], []
+    return [drug for drug in drugs if drug.first < to[0]], [drug for drug in drugs if drug.first > to[0]]
+
+
+def _ordered(scene: Scene) -> bool:
+    """A clinician's imperative: "Stop the ibuprofen." It tells what to do, not what is done."""
+    return scene.people.official and scene.words[0] in _IMPERATIVES
+
+
+def _within_reach(cue: Hit, drug: Drug, change: str) -> bool:
+    """The medicine stands in the cue, soon after it, or not far before it ("cutting my losartan in half")."""
+    if drug.first >= cue.last:
+        return drug.first - cue.last <= (2 if change == "ran-out" else 8)
+    return drug.last > cue.first or cue.first - drug.last <= 8
 
 
 def _other_matter(scene: Scene, cue: Hit, drugs: list[Drug], change: str) -> bool:
     """A weak cue that speaks of something else: "the extra", "too much", "all of my", "still on"."""
     words = scene.words[cue.first : cue.last]
+    if words[0] == "off":
+        before = scene.words[cue.first - 1] if cue.first else ""
+        return before not in _OFF or not any(drug.named and 0 <= drug.first - cue.last <= 1 for drug in drugs)
     if change == "taking" and words[0] in ("still", "all", "keep", "kept", "on", "stayed", "staying"):
         return words[0] == "all" and "take" not in " ".join(scene.words)
     if change == "stopped" and len(words) == 1 and words[0] in ("stop", "quit", "stopped", "stopping"):
@@ -173,11 +240,17 @@ def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | N
     assertion = scene.cues.assess(drug.first, drug.last)
     temporality = assertion.temporality
     kind = MemoryKind.MEDICATION
-    if scene.cues.planned(drug.first, drug.last) or scene.planned_ahead:
+    if scene.cues.planned(drug.first) or scene.planned_ahead:
         temporality = Temporality.PLANNED
-    elif told:
+    elif told or _ordered(scene):
         kind = MemoryKind.INSTRUCTION
-    change = "started" if any(w in ("started", "starting", "began") for w in scene.words[: drug.first]) and temporality is Temporality.CURRENT else ""  # fmt: skip
+        temporality = Temporality.PLANNED if _ordered(scene) else temporality
+    change = (
+        "started"
+        if any(w in ("started", "starting", "began") for w in scene.words[: drug.first])
+        and temporality is Temporality.CURRENT
+        else ""
+    )
     if (
         temporality is Temporality.CURRENT
         and assertion.polarity is Polarity.AFFIRMED
@@ -199,7 +272,7 @@ def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | N
 def _once(scene: Scene, drug: Drug) -> bool:
     """ "I took ibuprofen yesterday": a use in the past, not a regimen."""
     before = scene.words[: drug.first]
-    return any(w in ("took", "had", "tried", "used") for w in before) and bool(scene.times) and not any(
+    return any(w in ("took", "had", "tried", "used", "gave", "got") for w in before) and bool(scene.times) and not any(
         when.begins for when in scene.times
     ) and not find_frequencies(scene.text, scene.clause.start, scene.clause.end)  # fmt: skip
 

@@ -23,49 +23,18 @@ _HE: Final = frozenset(("he", "he's", "he'd", "he'll", "him", "his", "himself"))
 _SHE: Final = frozenset(("she", "she's", "she'd", "she'll", "her", "herself"))
 _THEY: Final = frozenset(("they", "they're", "they've", "their", "them"))
 _OBSERVES: Final = frozenset(
-    [
-        "noticed",
-        "notice",
-        "see",
-        "saw",
-        "found",
-        "think",
-        "thought",
-        "gave",
-        "give",
-        "giving",
-        "measured",
-        "took",
-        "believe",
-        "know",
-        "guess",
-        "checked",
-        "counted",
-        "feel",
-        "felt",
-        "heard",
-        "hear",
-        "worry",
-        "afraid",
-        "worried",
-        "remember",
-        "want",
-        "wanted",
-        "stopped",
-        "started",
-        "put",
-        "hope",
-        "say",
-        "said",
-        "suspect",
-        "swear",
-    ]
-)
+    ["noticed", "notice", "see", "saw", "found", "think", "thought", "gave", "give", "giving", "measured", "took",
+     "believe", "know", "guess", "checked", "counted", "feel", "felt", "heard", "hear", "worry", "afraid",
+     "worried", "remember", "want", "wanted", "stopped", "started", "put", "hope", "say", "said", "suspect",
+     "swear"]
+)  # fmt: skip
 _FEMALE: Final = frozenset(
-    ("mother", "sister", "grandmother", "aunt", "niece", "daughter", "granddaughter", "maternal grandmother", "paternal grandmother", "great-aunt", "great-grandmother")
+    ("mother", "sister", "grandmother", "aunt", "niece", "daughter", "granddaughter", "maternal grandmother",
+     "paternal grandmother", "great-aunt", "great-grandmother")
 )  # fmt: skip
 _MALE: Final = frozenset(
-    ("father", "brother", "grandfather", "uncle", "nephew", "son", "grandson", "maternal grandfather", "paternal grandfather", "great-uncle", "great-grandfather")
+    ("father", "brother", "grandfather", "uncle", "nephew", "son", "grandson", "maternal grandfather",
+     "paternal grandfather", "great-uncle", "great-grandfather")
 )  # fmt: skip
 _NOT_BLOOD: Final = frozenset(
     ("in-law", "spouse", "step relative", "friend", "neighbor", "colleague", "animal", "person")
@@ -88,6 +57,7 @@ class People:
 
     def __init__(self, speaker: Speaker | None, relationship: str) -> None:
         self._speaker = speaker
+        self.official = speaker in (Speaker.CLINICIAN, Speaker.COORDINATOR)
         self._relationship = _normal(relationship)
         self._carried: Person | None = None
 
@@ -98,8 +68,9 @@ class People:
         at = 0
         while at < min(first, len(words)):
             hit = people.get(at)
-            if hit is not None and hit.last <= first + 1 and hit.term.kind in ("relative", "other", "patient"):
-                subject = self._named(words, at, hit.term.concept, hit.term.kind)
+            named = hit is not None and hit.last <= first + 1 and hit.term.kind in ("relative", "other", "patient")
+            if hit is not None and named and words[hit.last : hit.last + 1] != ["side"]:
+                subject = self._and(subject, self._named(words, at, hit.term.concept, hit.term.kind), words, at)
                 at = hit.last
                 continue
             subject = self._pronoun(words, at, people, subject)
@@ -110,6 +81,14 @@ class People:
         if side is not None and side.relation and subject.experiencer is Experiencer.FAMILY and not subject.relation:
             return side
         return self._sided(words, subject)
+
+    def _and(self, one: Person, other: Person, words: Sequence[str], at: int) -> Person:
+        """ "My dad and grandpa both had it": one thing told of two relatives."""
+        before = [word for word in words[max(0, at - 3) : at] if word in ("and", "or")]
+        both = one.experiencer is other.experiencer is Experiencer.FAMILY and one.relation and other.relation
+        if before and both and one.relation != other.relation:
+            return Person(Experiencer.FAMILY, f"{one.relation} and {other.relation}")
+        return other
 
     def follow(self, words: Sequence[str]) -> None:
         """Remember the last person named in this clause, for the pronouns of what comes."""
@@ -149,13 +128,19 @@ class People:
         if kind == "patient":
             return PATIENT
         owner = words[at - 1] if at else ""
+        if owner.endswith("'s") and (chained := self._chained(words, at, relation)) is not None:
+            return chained
         if owner in _HE | _SHE | _THEY and self._speaker is Speaker.PATIENT and self._carried is not None:
             return SOMEBODY if kind == "other" else Person(Experiencer.FAMILY)
         possessed = owner in ("his", "her", "their", "your", "patient's")
         if self._speaker is Speaker.CAREGIVER and not possessed:
             composed = lexicon.composed().get((self._relationship, relation))
             if composed == "patient":
-                return PATIENT if not (at and words[at - 1] in ("other", "older", "younger", "oldest", "youngest")) else Person(Experiencer.FAMILY, "sibling")  # fmt: skip
+                return (
+                    PATIENT
+                    if not (at and words[at - 1] in ("other", "older", "younger", "oldest", "youngest"))
+                    else Person(Experiencer.FAMILY, "sibling")
+                )
             if composed is not None:
                 relation = composed
                 kind = "other" if composed in _NOT_BLOOD else "relative"
@@ -164,6 +149,19 @@ class People:
         if kind == "other" or relation in _NOT_BLOOD:
             return Person(Experiencer.OTHER, relation)
         return Person(Experiencer.FAMILY, relation)
+
+    def _chained(self, words: Sequence[str], at: int, relation: str) -> Person | None:
+        """ "My brother's son": a relative's relative, composed; somebody else's when it cannot be."""
+        terms = [term for term in lexicon.kinship().exact(words[at - 1]) if term.kind in ("relative", "other")]
+        if not terms:
+            return None
+        owner = self._named(words, at - 1, terms[0].concept, terms[0].kind)
+        if owner == PATIENT:
+            return Person(Experiencer.FAMILY, relation)
+        composed = lexicon.composed().get((owner.relation, relation), "")
+        if owner.experiencer is Experiencer.OTHER or not composed or composed in _NOT_BLOOD:
+            return SOMEBODY
+        return Person(Experiencer.FAMILY, "" if composed == "patient" else composed)
 
     def _pronoun(self, words: Sequence[str], at: int, people: dict[int, lexicon.Hit], subject: Person) -> Person:
         word = words[at]
@@ -221,9 +219,7 @@ class People:
                 named if named is not None and named.experiencer is Experiencer.FAMILY else Person(Experiencer.FAMILY)
             )
         for hit in lexicon.kinship().longest(words):
-            if hit.term.kind == "relative" and hit.first >= last and " ".join(words[max(0, hit.first - 2) : hit.first]) in (
-                "in my", "in his", "in her", "in our", "in your", "in a",
-            ):  # fmt: skip
+            if hit.term.kind == "relative" and hit.first >= last and _within(words, hit.first):
                 return self._named(words, hit.first, hit.term.concept, "relative")
         return None
 
@@ -247,48 +243,15 @@ class People:
 
 _SPOUSES: Final = frozenset(("wife", "husband", "spouse", "partner", "girlfriend", "boyfriend"))
 _FINITE_HINT: Final = frozenset(
-    [
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "have",
-        "has",
-        "had",
-        "do",
-        "does",
-        "did",
-        "i'm",
-        "i've",
-        "he's",
-        "she's",
-        "take",
-        "takes",
-        "took",
-        "get",
-        "gets",
-        "got",
-        "feel",
-        "feels",
-        "it's",
-        "we",
-        "don't",
-        "doesn't",
-        "didn't",
-        "haven't",
-        "hasn't",
-        "isn't",
-        "wasn't",
-        "stopped",
-        "started",
-        "hurts",
-        "hurt",
-        "can't",
-        "keeps",
-        "no",
-    ]
-)
+    ["am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "i'm", "i've", "he's", "she's",
+     "take", "takes", "took", "get", "gets", "got", "feel", "feels", "it's", "we", "don't", "doesn't", "didn't",
+     "haven't", "hasn't", "isn't", "wasn't", "stopped", "started", "hurts", "hurt", "can't", "keeps", "no"]
+)  # fmt: skip
+
+
+def _within(words: Sequence[str], at: int) -> bool:
+    """ "… in my father": the relative is the one who has it."""
+    return words[max(0, at - 2) : at - 1] == ["in"] and words[at - 1] in ("my", "his", "her", "our", "your", "a")
 
 
 def _side_word(words: Sequence[str]) -> str:

@@ -25,71 +25,27 @@ _CATEGORIES: Final = {
     "environmental": "Known environmental allergies",
 }  # fmt: skip
 _SUBSTANCES: Final = ("drug", "drug_in_context", "allergen", "medicine")
+# Cues that tell an allergy only where a substance follows that our tables know.
+_WEAK: Final = (
+    "can't have", "can't eat", "sensitive to", "intolerance", "reaction to", "react to", "reacts to", "reacted to",
+)  # fmt: skip
 _STOP: Final = frozenset(
-    [
-        "and",
-        "or",
-        "but",
-        ",",
-        ";",
-        ".",
-        "i",
-        "he",
-        "she",
-        "it",
-        "we",
-        "they",
-        "which",
-        "so",
-        "when",
-        "if",
-        "because",
-        "since",
-        "as",
-        "now",
-        "too",
-        "also",
-        "that",
-        "who",
-        "anymore",
-        "either",
-        "myself",
-        "himself",
-        "herself",
-        "-",
-        "(",
-        "until",
-        "while",
-        "at",
-        "all",
-        "from",
-        "though",
-    ]
-)
+    ["and", "or", "but", ",", ";", ".", "i", "he", "she", "it", "we", "they", "which", "so", "when", "if",
+     "because", "since", "as", "now", "too", "also", "that", "who", "anymore", "either", "myself", "himself",
+     "herself", "-", "(", "until", "while", "at", "all", "from", "though"]
+)  # fmt: skip
 _EMPTY: Final = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "my",
-        "any",
-        "some",
-        "certain",
-        "this",
-        "these",
-        "those",
-        "like",
-        "most",
-        "all",
-        "something",
-        "anything",
-        "it",
-        "them",
-    ]
-)
+    ["a", "an", "the", "my", "any", "some", "certain", "this", "these", "those", "like", "most", "all", "something",
+     "anything", "it", "them"]
+)  # fmt: skip
 _GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
+_OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without"])
+_PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
-_MARKERS: Final = frozenset(("for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor", "specialist", "testing"))  # fmt: skip
+_MARKERS: Final = frozenset((
+    "for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
+    "specialist", "testing",
+))  # fmt: skip
 
 
 def is_about_allergy(scene: Scene) -> bool:
@@ -103,9 +59,7 @@ def _allergy_cues(scene: Scene) -> list[Hit]:
         after = scene.words[hit.last] if hit.last < len(scene.words) else ""
         if after in _MARKERS and phrase in ("allergy", "allergies"):
             continue
-        if phrase in ("can't have", "can't eat", "sensitive to", "intolerance", "reaction to", "react to", "reacts to", "reacted to") and not any(
-            s.first >= hit.last for s in scene.of(*_SUBSTANCES)
-        ):  # fmt: skip
+        if phrase in _WEAK and not any(s.first >= hit.last for s in scene.of(*_SUBSTANCES)):
             continue
         found.append(hit)
     return found
@@ -122,25 +76,29 @@ def read_allergies(scene: Scene, carried: str) -> list[Mention]:
         return _without_substance(scene, cue, cues, carried)
     reactions = findings.find(scene)
     named = {concept for _f, _l, concept in substances}
-    reaction = next((f for f in reactions if f.concept not in named and not f.condition and f.concept != "Allergic reaction" and not _inside(f, cue)), None)  # fmt: skip
+    reaction = next(
+        (
+            f
+            for f in reactions
+            if f.concept not in named and not f.condition and f.concept != "Allergic reaction" and not _inside(f, cue)
+        ),
+        None,
+    )
     mentions = []
     for first, last, concept in substances:
         assertion = scene.cues.assess(first, last)
         denied = scene.cues.negated(cue.first, cue.last) or scene.cues.negated(first, last)
+        avoids = scene.words[cue.first] == "can't"  # "can't have dairy": avoided, for a reason not told
+        denied = denied and not avoids
         past = assertion.temporality is Temporality.PAST or scene.cues.historical(cue.first, cue.last)
-        hypothetical = assertion.temporality is Temporality.HYPOTHETICAL or scene.cues.hypothetical(cue.first)
-        temporality = (
-            Temporality.HYPOTHETICAL
-            if hypothetical
-            else Temporality.PAST
-            if past and not denied
-            else Temporality.CURRENT
-        )
+        if assertion.temporality is Temporality.HYPOTHETICAL or scene.cues.hypothetical(cue.first):
+            continue  # a supposed allergy says nothing of the patient
+        temporality = Temporality.PAST if past and not denied else Temporality.CURRENT
         mentions.append(
             scene.mention(
                 MemoryKind.ALLERGY, concept, first, last,
                 polarity=Polarity.DENIED if denied else Polarity.AFFIRMED, temporality=temporality,
-                certain=assertion.certain and not scene.cues.uncertain(cue.first, cue.last),
+                certain=assertion.certain and not avoids and not scene.cues.uncertain(cue.first, cue.last),
                 dated=False, detail=reaction_named(scene, reaction),
             )
         )  # fmt: skip
@@ -163,9 +121,12 @@ def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
     """What the allergy is to: names of the tables after the cue, "X allergy" before it, else the words after "to"."""
     named: list[tuple[int, int, str]] = []
     for hit in scene.of("drug", "drug_in_context", "allergen"):
-        if hit.first >= cue.last or hit.last == cue.first or (hit.last <= cue.first and "to" not in scene.words[cue.first : cue.last + 1]):  # fmt: skip
-            if not any(first < hit.last and hit.first < last for first, last, _c in named):
-                named.append((hit.first, hit.last, hit.term.concept))
+        if (
+            hit.first >= cue.last
+            or hit.last == cue.first
+            or (hit.last <= cue.first and "to" not in scene.words[cue.first : cue.last + 1])
+        ) and not any(first < hit.last and hit.first < last for first, last, _c in named):
+            named.append((hit.first, hit.last, hit.term.concept))
     to = [at for at in range(cue.last - 1, min(cue.last + 4, len(scene.words))) if scene.words[at] == "to"]
     if named:
         return [n for n in named if not to or n[0] > to[0] or n[1] <= cue.first] or named
@@ -204,7 +165,7 @@ def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) ->
         )  # fmt: skip
         return [made] if made else []
     general = next((hit for hit in cues if set(scene.words[hit.first : hit.last]) & _GENERAL), None)
-    if general is None or not scene.cues.negated(general.first, general.last):
+    if general is None or not scene.cues.negated(general.first, general.last) or not _OF_ANY & set(scene.words):
         return []
     around = scene.words[max(0, general.first - 2) : min(len(scene.words), general.last + 3)]
     concept = next((_CATEGORIES[word] for word in around if word in _CATEGORIES), NO_ALLERGIES)
@@ -212,6 +173,12 @@ def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) ->
         MemoryKind.ALLERGY, concept, general.first, general.last, polarity=Polarity.DENIED, dated=False
     )
     return [made] if made else []
+
+
+def is_general(scene: Scene) -> bool:
+    """ "Statins cause muscle pain": told of medicines at large, of nobody in particular."""
+    causes = [hit for hit in scene.cues.of("effect") if scene.words[hit.first] in ("cause", "causes", "triggers")]
+    return bool(causes) and not _PERSONAL & set(scene.words[causes[0].last :])
 
 
 def read_effects(scene: Scene, carried: str) -> list[Mention]:
@@ -256,20 +223,24 @@ def _habitual(scene: Scene) -> bool:
     )
 
 
+def _is_sign(finding: Finding, *, allergen: bool) -> bool:
+    """Of the allergic sort; after food, animals and the like also itching, sneezing, wheezing and any swelling."""
+    kinds = ("allergic_sign", "allergen_sign") if allergen else ("allergic_sign",)
+    if any(finding.concept == term.concept for kind in kinds for term in lexicon.cues().of(kind)):
+        return True
+    return allergen and finding.concept.lower().endswith((" swelling", " itching"))
+
+
 def _told(scene: Scene, agents: list[tuple[int, int, str]], symptoms: list[Finding]) -> list[Mention]:
-    signs = {hit.concept for hit in lexicon.cues().of("allergic_sign")}
     mentions = []
     agent = agents[0]
     relieved = {"helps", "help", "helped", "relieves", "for"} & set(scene.words[agent[1] :])
-    for finding in symptoms:
+    for finding in sorted(symptoms, key=lambda f: (f.concept == "Rash", f.first)):
         denied = scene.cues.negated(finding.first, finding.last)
         polarity = Polarity.DENIED if denied else Polarity.AFFIRMED
         if relieved and finding.concept != "Side effects" and "for" not in scene.words[:1]:
             continue
-        food = (
-            not any(h.term.kind == "drug" for h in scene.names if h.first == agent[0]) and agent[2] != finding.concept
-        )
-        if (finding.concept in signs or (food and agent[0] in {h.first for h in scene.of("allergen")})) and not denied:
+        if not denied and _is_sign(finding, allergen=agent[0] in {h.first for h in scene.of("allergen")}):
             made = scene.mention(
                 MemoryKind.ALLERGY, agent[2], agent[0], agent[1], polarity=polarity, dated=False,
                 person=scene.owner(finding.first, finding.last), detail=reaction_named(scene, finding),

@@ -1,4 +1,4 @@
-"""What does a text assert, mention by mention? The recipe: sentences, clauses, readers, then what clauses do to each other.
+"""What does a text assert, mention by mention? Sentences, clauses, readers, then what clauses do to each other.
 
 Deterministic, offline, one pass. Questions and orders to the machine assert nothing: they are content, never commands.
 """
@@ -23,7 +23,10 @@ from iamata.terminology import lexicon
 
 # How many turns back a pronoun may point.
 _LOOK_BACK: Final = 6
-_POLITE: Final = frozenset(["please", "now", "ok", "okay", "so", "hey", "hi", "hello", "and", "can", "could", "you", "would", "i", "want", "need", "just", "then", "agent", "ai", "bot", "assistant", "computer", "the"])  # fmt: skip
+_POLITE: Final = frozenset([
+    "please", "now", "ok", "okay", "so", "hey", "hi", "hello", "and", "can", "could", "you", "would", "i", "want",
+    "need", "just", "then", "agent", "ai", "bot", "assistant", "computer", "the",
+])  # fmt: skip
 _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's", "those", "which", "this"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
@@ -114,18 +117,25 @@ class _Turn:
             scene = Scene(self.text, clause, self.people, self.said_at)
             made = self._clause(scene, question)
             found, made = _joined(scene, found, made, earlier)
+            told = [
+                m.concept.text for m in made if m.kind is MemoryKind.ALLERGY and m.experiencer is Experiencer.PATIENT
+            ]
             found.extend(made)
             previous = made or previous
             self.people.follow(scene.words)
             self._speak_of(scene.text[clause.start : clause.end])
+            self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
         if question is not None:
+            found = answers.of_family(question, self.text, answers.reacted(question, found))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
 
     def _clause(self, scene: Scene, question: answers.Question | None) -> list[Mention]:
         opened = question.open if question else ""
-        wished = wishes.read(scene)
+        if scene.cues.of("hearsay") or reactions.is_general(scene):
+            return []
+        wished = [] if self.people.official else wishes.read(scene)
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
             return wished
         made: list[Mention | None] = [*wished]
@@ -154,8 +164,20 @@ class _Turn:
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
+    doubted = any(
+        pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
+        for pair in [scene.words[at : at + 2] for at in range(len(scene.words))]
+    )
     made = [
-        scene.mention(MemoryKind.ALLERGY, hit.term.concept, hit.first, hit.last, dated=False)
+        scene.mention(
+            MemoryKind.ALLERGY,
+            hit.term.concept,
+            hit.first,
+            hit.last,
+            dated=False,
+            polarity=Polarity.AFFIRMED if doubted else None,
+            certain=False if doubted else None,
+        )
         for hit in {(h.first, h.last): h for h in named}.values()
     ]
     return [m for m in made if m is not None]
@@ -166,14 +188,14 @@ def _joined(
 ) -> tuple[list[Mention], list[Mention]]:
     """What this clause does to the one before: mends it, ends it, gives its reaction or its cause."""
     clause = scene.clause
-    before = [m for m in found if m.end <= clause.start]
+    before = [m for m in found or (earlier if clause.repair else []) if m.end <= clause.start]
     last = [m for m in before if m.end == max(b.end for b in before)] if before else []
     if clause.repair and last:
-        if not made:
-            mended = next((findings.repaired_part(scene, m) for m in last if m.kind in _FINDINGS), None)
-            made = [mended] if mended else []
+        made = made or [m for m in (_mended(scene, last[-1]),) if m is not None]
         kinds = {m.kind for m in made}
-        return [m for m in found if not (m in last and m.kind in kinds)], made
+        for wrong in [m for m in last if m.kind in kinds]:
+            (found if wrong in found else earlier).remove(wrong)
+        return found, made
     if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
@@ -183,10 +205,28 @@ def _joined(
     return found, made
 
 
+def _mended(scene: Scene, wrong: Mention) -> Mention | None:
+    """What a bare repair puts in place of the mention before: another part or side, another medicine or substance."""
+    if wrong.kind in _FINDINGS:
+        return findings.repaired_part(scene, wrong)
+    names = scene.of("drug", "allergen") if wrong.kind is MemoryKind.ALLERGY else scene.of("drug")
+    if wrong.kind not in (MemoryKind.MEDICATION, MemoryKind.ADHERENCE, MemoryKind.ALLERGY) or not names:
+        return None
+    hit = names[0]
+    return scene.mention(
+        wrong.kind, hit.term.concept, hit.first, hit.last,
+        polarity=wrong.polarity, temporality=wrong.temporality, change=wrong.change,
+    )  # fmt: skip
+
+
 def _caused(
     scene: Scene, found: list[Mention], made: list[Mention], last: list[Mention]
 ) -> tuple[list[Mention], list[Mention]]:
-    symptoms = [m for m in made if m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT]  # fmt: skip
+    symptoms = [
+        m
+        for m in made
+        if m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
+    ]
     allergy = next(
         (m for m in last if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and not m.get("reaction")),
         None,
@@ -205,7 +245,12 @@ def _caused(
     stops = next((m for m in made if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
     between = scene.text[max(m.end for m in last) : scene.clause.start].lower()
     if stops and "so" in between.split():
-        found = [_effect(m, stops.concept.text) if m in last and m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED else m for m in found]  # fmt: skip
+        found = [
+            _effect(m, stops.concept.text)
+            if m in last and m.kind is MemoryKind.SYMPTOM and m.polarity is Polarity.AFFIRMED
+            else m
+            for m in found
+        ]
     return found, made
 
 

@@ -1,4 +1,4 @@
-"""What is known about one clause before anything is read out of it? Its words, cues, names, times and persons, found once."""
+"""What is known about one clause before it is read? Its words, cues, names, times and persons, found once."""
 
 from __future__ import annotations
 
@@ -18,40 +18,11 @@ from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
 _MAKES_ANOTHER: frozenset[str] = frozenset(
-    [
-        "shot",
-        "shots",
-        "vaccine",
-        "vaccines",
-        "vaccination",
-        "vaccinations",
-        "booster",
-        "test",
-        "tests",
-        "testing",
-        "screening",
-        "screen",
-        "check",
-        "clinic",
-        "support",
-        "doctor",
-        "specialist",
-        "awareness",
-        "walk",
-        "charity",
-        "foundation",
-        "research",
-        "medicine",
-        "medication",
-        "medications",
-        "pill",
-        "pills",
-        "insurance",
-        "ward",
-        "unit",
-        "nurse",
-    ]
-)
+    ["shot", "shots", "vaccine", "vaccines", "vaccination", "vaccinations", "booster", "test", "tests", "testing",
+     "screening", "screen", "check", "clinic", "support", "doctor", "specialist", "awareness", "walk", "charity",
+     "foundation", "research", "medicine", "medication", "medications", "pill", "pills", "insurance", "ward",
+     "unit", "nurse"]
+)  # fmt: skip
 
 
 class Scene:
@@ -138,7 +109,7 @@ class Scene:
         if person != PATIENT:
             if kind is MemoryKind.ALLERGY:
                 concept = f"{concept} allergy" if "allerg" not in concept.lower() else concept
-            elif kind not in (MemoryKind.CONDITION, MemoryKind.FAMILY_HISTORY):
+            elif kind not in (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.FAMILY_HISTORY):
                 return None
             kind = MemoryKind.FAMILY_HISTORY
         assertion = self.cues.assess(first, last)

@@ -17,212 +17,46 @@ from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Spot, split_words
 
 _END: Final = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|[\r\n]+")
-_ABBREVIATION: Final = re.compile(
-    r"(?:^|[\s(])(?:dr|mr|mrs|ms|st|vs|approx|no|e\.g|i\.e|etc|a\.m|p\.m|mg|ml|q\.d)$", re.I
-)
+_ABBREVIATION: Final = re.compile(r"(?:^|[\s(])(?:dr|mr|mrs|ms|st|vs|approx|e\.g|i\.e|etc|a\.m|p\.m|mg|ml|q\.d)$", re.I)
 # Longer stretches without an end are cut at a blank, so that one endless line costs no more than many short ones.
 _LONGEST: Final = 1200
 
 _SUBJECTS: Final = frozenset(
-    [
-        "i",
-        "i'm",
-        "i've",
-        "i'd",
-        "i'll",
-        "he",
-        "he's",
-        "he'd",
-        "he'll",
-        "she",
-        "she's",
-        "she'd",
-        "she'll",
-        "we",
-        "we're",
-        "we've",
-        "we'd",
-        "we'll",
-        "they",
-        "they're",
-        "they've",
-        "they'd",
-        "they'll",
-        "it",
-        "it's",
-        "it'd",
-        "it'll",
-        "there",
-        "there's",
-        "that's",
-        "this",
-        "you",
-        "you're",
-        "you've",
-    ]
-)
+    ["i", "i'm", "i've", "i'd", "i'll", "he", "he's", "he'd", "he'll", "she", "she's", "she'd", "she'll", "we",
+     "we're", "we've", "we'd", "we'll", "they", "they're", "they've", "they'd", "they'll", "it", "it's", "it'd",
+     "it'll", "there", "there's", "that's", "this", "you", "you're", "you've"]
+)  # fmt: skip
 _DETERMINERS: Final = frozenset(["my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"])
 _FINITE: Final = frozenset(
-    [
-        "am",
-        "is",
-        "are",
-        "was",
-        "were",
-        "have",
-        "has",
-        "had",
-        "do",
-        "does",
-        "did",
-        "take",
-        "takes",
-        "took",
-        "get",
-        "gets",
-        "got",
-        "feel",
-        "feels",
-        "felt",
-        "hurt",
-        "hurts",
-        "hurting",
-        "ache",
-        "aches",
-        "keeps",
-        "keep",
-        "kept",
-        "can",
-        "can't",
-        "could",
-        "will",
-        "won't",
-        "would",
-        "says",
-        "said",
-        "say",
-        "thinks",
-        "gives",
-        "gave",
-        "makes",
-        "made",
-        "started",
-        "stopped",
-        "isn't",
-        "aren't",
-        "wasn't",
-        "weren't",
-        "don't",
-        "doesn't",
-        "didn't",
-        "haven't",
-        "hasn't",
-        "swelled",
-        "swells",
-        "itches",
-        "burns",
-        "runs",
-        "ran",
-        "looks",
-        "goes",
-        "went",
-        "comes",
-        "came",
-        "needs",
-        "wants",
-        "told",
-        "put",
-        "puts",
-        "knocks",
-        "seems",
-        "died",
-        "swollen",
-        "passed",
-        "uses",
-        "works",
-        "used",
-    ]
-)
+    ["am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "take", "takes", "took", "get",
+     "gets", "got", "feel", "feels", "felt", "hurt", "hurts", "hurting", "ache", "aches", "keeps", "keep", "kept",
+     "can", "can't", "could", "will", "won't", "would", "says", "said", "say", "thinks", "gives", "gave", "makes",
+     "made", "started", "stopped", "isn't", "aren't", "wasn't", "weren't", "don't", "doesn't", "didn't", "haven't",
+     "hasn't", "swelled", "swells", "itches", "burns", "runs", "ran", "looks", "goes", "went", "comes", "came",
+     "needs", "wants", "told", "put", "puts", "knocks", "seems", "died", "swollen", "passed", "uses", "works",
+     "used"]
+)  # fmt: skip
 _BREAKS: Final = frozenset(["but", "because", "although", "though", "however", "whereas", "while"])
-_JOINS: Final = frozenset(("and", ",", "so", "then", "plus", "or", "until", "cause", "cuz", "that"))
-_LEADING: Final = frozenset(("and", ",", "but", "because", "so", "then", "plus", "although", "though", "however", "-", "–", "—", ":", ";"))  # fmt: skip
+_JOINS: Final = frozenset(("and", ",", "so", "then", "plus", "or", "until", "cause", "cuz"))
+_LEADING: Final = frozenset((
+    "and", ",", "but", "because", "so", "then", "plus", "although", "though", "however", "-", "–", "—", ":", ";",
+))  # fmt: skip
 _NOES: Final = frozenset(("no", "not", "never", "neither", "denies", "without"))
 _TAILS: Final = (
     (",", "by", "the", "way"), ("by", "the", "way"), (",", "you", "know"), (",", "though"), (",", "thanks"),
     (",", "thank", "you"), (",", "please"), (",", "doctor"), (",", "doc"), (",", "honestly"),
 )  # fmt: skip
 _INTERROGATIVE: Final = frozenset(
-    [
-        "what",
-        "when",
-        "where",
-        "why",
-        "how",
-        "who",
-        "which",
-        "whose",
-        "do",
-        "does",
-        "did",
-        "are",
-        "is",
-        "am",
-        "was",
-        "were",
-        "have",
-        "has",
-        "had",
-        "can",
-        "could",
-        "should",
-        "would",
-        "will",
-        "may",
-        "any",
-        "isn't",
-        "aren't",
-        "don't",
-        "doesn't",
-        "didn't",
-        "haven't",
-        "hasn't",
-        "shall",
-        "ever",
-        "won't",
-        "wouldn't",
-        "couldn't",
-        "shouldn't",
-    ]
-)
+    ["what", "when", "where", "why", "how", "who", "which", "whose", "do", "does", "did", "are", "is", "am", "was",
+     "were", "have", "has", "had", "can", "could", "should", "would", "will", "may", "any", "isn't", "aren't",
+     "don't", "doesn't", "didn't", "haven't", "hasn't", "shall", "ever", "won't", "wouldn't", "couldn't",
+     "shouldn't"]
+)  # fmt: skip
 _WH: Final = frozenset(["what", "when", "where", "why", "how", "who", "which", "whose"])
 _AFTER_AUX: Final = frozenset(
-    [
-        "i",
-        "you",
-        "he",
-        "she",
-        "it",
-        "we",
-        "they",
-        "my",
-        "your",
-        "his",
-        "her",
-        "their",
-        "our",
-        "the",
-        "this",
-        "that",
-        "these",
-        "those",
-        "anyone",
-        "anybody",
-        "there",
-        "any",
-        "some",
-        "someone",
-    ]
-)
+    ["i", "you", "he", "she", "it", "we", "they", "my", "your", "his", "her", "their", "our", "the", "this", "that",
+     "these", "those", "anyone", "anybody", "there", "any", "some", "someone"]
+)  # fmt: skip
 
 
 class Clause(msgspec.Struct, frozen=True):
@@ -309,7 +143,7 @@ def _asking(words: Sequence[str], asks: bool) -> tuple[bool, bool, int]:
             and len(rest) > 1
             and rest[1] in _AFTER_AUX
             and (asks or rest[1] in ("you", "your", "i", "we", "he", "she", "they", "it"))
-        )  # fmt: skip
+        )
         or (rest[0] in ("any", "ever") and asks)
     )
     if not asks:
@@ -323,28 +157,9 @@ def _asking(words: Sequence[str], asks: bool) -> tuple[bool, bool, int]:
 
 
 _FILLERS: Final = frozenset(
-    [
-        "so",
-        "and",
-        "well",
-        "um",
-        "uh",
-        "oh",
-        "ok",
-        "okay",
-        "hi",
-        "hello",
-        "hey",
-        "but",
-        "now",
-        "also",
-        "then",
-        "actually",
-        "sorry",
-        "yes",
-        "no",
-    ]
-)
+    ["so", "and", "well", "um", "uh", "oh", "ok", "okay", "hi", "hello", "hey", "but", "now", "also", "then",
+     "actually", "sorry", "yes", "no"]
+)  # fmt: skip
 
 
 def _inverted_wh(words: Sequence[str]) -> bool:
@@ -360,13 +175,17 @@ def _clauses(spots: Sequence[Spot]) -> Iterator[Clause]:
     cuts = [0]
     repairs: set[int] = set()
     mended = _repairs(words)
+    opening = _opening_repair(words)
+    if opening:
+        cuts = [opening]
+        repairs.add(opening)
     at = 1
     while at < len(words):
         if at in mended:
             cuts.append(mended[at])
             repairs.add(mended[at])
             at = mended[at]
-        elif _starts(words, at):
+        elif _starts(words, at) and not _continues(words, cuts[-1], at):
             cuts.append(at)
         at += 1
     cuts = sorted({cut for cut in cuts if cut < len(words)})
@@ -381,7 +200,7 @@ def _clauses(spots: Sequence[Spot]) -> Iterator[Clause]:
         end = _without_tail(words, first, end)
         while end > first and not _is_word(spots[end - 1]) and words[end - 1] not in (")", "%"):
             end -= 1
-        if end > first and words[end - 1] in ("and", "but", "so", "because", "then"):
+        if end > first and words[end - 1] in ("and", "but", "because"):
             end -= 1
         while end > first and words[end - 1] == ",":
             end -= 1
@@ -411,6 +230,30 @@ def _repairs(words: Sequence[str]) -> dict[int, int]:
     return found
 
 
+_SUBORDINATE: Final = frozenset(["since", "when", "whenever", "after", "if", "once", "ever", "every", "as"])
+
+
+def _continues(words: Sequence[str], first: int, at: int) -> bool:
+    """What stands before this place is no clause of its own yet: "My mother and | my aunt had …", "When I …, | I …"."""
+    segment = [word for word in words[first:at] if word not in _LEADING]
+    if not segment:
+        return True
+    if words[at] in (",", "and") and segment[0] in _SUBORDINATE and "," not in words[first + 1 : at]:
+        return words[at] == ","
+    nxt = words[at + 1] if at + 1 < len(words) else ""
+    listed = words[at] in (",", "and", "or") and (nxt in _DETERMINERS or bool(lexicon.kinship().exact(nxt)))
+    return listed and not any(word in _FINITE or word in _SUBJECTS for word in segment)
+
+
+def _opening_repair(words: Sequence[str]) -> int:
+    """The word after repair words that open a sentence ("Sorry, I mean …"), or 0."""
+    at = 0
+    hits = {hit.first: hit.last for hit in lexicon.cues().every(words[:8]) if hit.term.kind == "repair"}
+    while at < len(words) and (at in hits or (at and words[at] == ",")):
+        at = hits.get(at, at + 1)
+    return at if 0 < at < len(words) else 0
+
+
 def _starts(words: Sequence[str], at: int) -> bool:
     """Does a new clause start at this word (a conjunction, a comma, a dash)?"""
     word = words[at]
@@ -427,8 +270,6 @@ def _starts(words: Sequence[str], at: int) -> bool:
         return nxt in ("and", "so", "then", "or") and _starts(words, at + 1)
     if word == "so" and nxt not in _SUBJECTS:
         return False
-    if word == "that" and words[at - 1] in ("the", "all", "everything", "medicine", "so"):
-        return False
     if (
         word in (",", "and", "or")
         and nxt in _NOES
@@ -441,8 +282,6 @@ def _starts(words: Sequence[str], at: int) -> bool:
         if nxt in ("it", "this", "you", "they") and not follows:
             return False
         return not (nxt == "this" and follows not in _FINITE)
-    if word == "that":
-        return nxt in _DETERMINERS and _finite_soon(words, at + 2)
     if nxt in _DETERMINERS:
         return _finite_soon(words, at + 2)
     if word in (",", "and") and nxt and lexicon.kinship().exact(nxt):

@@ -31,19 +31,33 @@ _FEASTS: Final = {
 }  # fmt: skip
 _AMOUNT: Final = r"(?:\d{1,3}|a couple of|a couple|couple of|" + "|".join(n for n in _NUMBERS if " " not in n) + r")"
 _UNIT: Final = r"(?P<unit>minute|hour|day|night|week|month|year)s?"
-_LEAD: Final = r"(?:(?:ever since|since|starting|as of|from)\s+)?(?:(?:on|in|about|around|the|this past|last|early|late|next|this)\s+)*"
+_LEAD: Final = (
+    r"(?:(?:ever since|since|starting|as of|from)\s+)?"
+    r"(?:(?:on|in|about|around|the|this past|last|early|late|next|this)\s+)*"
+)
 _PATTERN: Final = re.compile(
     r"\b(?:"
-    rf"(?:(?:since)\s+)?(?:about\s+|around\s+|maybe\s+|like\s+)?(?P<ago>{_AMOUNT})\s+{_UNIT}\s+(?:ago|back)"
-    rf"|(?P<for>for|in|over)\s+(?:the\s+(?:last|past)\s+)?(?:about\s+|around\s+|maybe\s+|almost\s+|over\s+|nearly\s+|at least\s+)?(?P<forn>{_AMOUNT})\s+(?P<foru>hour|day|night|week|month|year)s?(?:\s+now)?"
-    rf"|(?:(?:ever )?since|until|on|by)?\s*(?P<feast>christmas eve|christmas|new year's eve|new year's|new years|the new year|halloween|valentine's day|the fourth of july)\b"
-    rf"|{_LEAD}(?P<month>{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec)\.?(?:\s+(?P<mday>\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?(?P<myear>(?:19|20)\d\d)|\s+of\s+(?P<lastyear>last year))?(?![\w])"
+    rf"(?:(?:since)\s+)?(?:about\s+|around\s+|maybe\s+|like\s+)?(?P<ago>{_AMOUNT})(?P<ago2>\s+(?:or"
+    rf"|to)\s+{_AMOUNT})?\s+{_UNIT}\s+(?:ago|back)"
+    rf"|(?P<for>for|in|over)\s+(?:the\s+(?:last|past)\s+)?(?:about\s+|around\s+|maybe\s+|almost\s+|over\s+"
+    rf"|nearly\s+|at least\s+)?(?P<forn>{_AMOUNT})(?P<forn2>\s+(?:or|to)\s+{_AMOUNT})?\s+(?P<foru>hour|day"
+    rf"|night|week|month|year)s?(?:\s+now)?"
+    rf"|(?:(?:ever )?since|until|on|by)?\s*(?P<feast>christmas eve|christmas|new year's eve|new year's"
+    rf"|new years|the new year|halloween|valentine's day|the fourth of july)\b"
+    rf"|{_LEAD}(?P<month>{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov"
+    rf"|dec)\.?(?:\s+(?P<mday>\d{{1,2}})(?:st|nd|rd|th)?\b)?(?:,?\s+(?:of\s+)?(?P<myear>(?:19|20)\d\d)"
+    rf"|\s+of\s+(?P<lastyear>last year))?(?![\w])"
     rf"|{_LEAD}(?P<dow>{'|'.join(_DAYS)})(?:\s+(?:morning|night|evening|afternoon))?"
-    rf"|(?:(?:since)\s+)?(?P<rel>the day before yesterday|yesterday(?:\s+(?:morning|night|evening|afternoon))?|last night|this morning|this afternoon|this evening|today|tonight|tomorrow(?:\s+(?:morning|night|evening))?)"
-    rf"|(?:(?:since)\s+)?(?P<vague>last\s+(?:week|month|year|spring|summer|fall|autumn|winter|weekend)|the\s+(?:summer|spring|fall|winter|weekend)|childhood|this\s+(?:week|month|year)|next\s+(?:week|month|year))"
+    rf"|(?:(?:since)\s+)?(?P<rel>the day before yesterday|yesterday(?:\s+(?:morning|night|evening"
+    rf"|afternoon))?|last night|this morning|this afternoon|this evening|today|tonight"
+    rf"|tomorrow(?:\s+(?:morning|night|evening))?)"
+    rf"|(?:(?:since)\s+)?(?P<vague>last\s+(?:week|month|year|spring|summer|fall|autumn|winter|weekend)"
+    rf"|the\s+(?:summer|spring|fall|winter|weekend)|childhood|this\s+(?:week|month|year)|next\s+(?:week|month|year))"
     rf"|(?:(?:since|in|back in|around|from)\s+)(?P<year>(?:19|20)\d\d)(?!\d)"
     rf"|(?P<iso>(?:(?:on|since)\s+)?(?P<isod>(?:19|20)\d\d-\d\d-\d\d))"
-    rf"|(?P<event>(?:ever\s+)?since\s+(?:my|his|her|the|our|i|he|she|we)\b(?:\s+(?!i've\b|i\b|he's\b|she's\b|he\b|she\b|we've\b|and\b|it\b)[\w'’-]+){{1,4}})"
+    rf"|(?P<event>(?:ever\s+)?since\s+(?:(?:my|his|her|the|our)\b|(?:i|he|she|we)\s+(?:started|began|went"
+    rf"|had|got|was|moved|stopped|changed|came|left|quit|switched)\b)(?:\s+(?!i've\b|i\b|he's\b|she's\b"
+    rf"|he\b|she\b|we've\b|and\b|it\b)[\w'’-]+){{0,4}})"
     r")\b",
     re.IGNORECASE,
 )
@@ -104,12 +118,16 @@ def _date(match: re.Match[str], day: date | None, ahead: bool) -> str:
         return match["year"]
     if match["month"] and match["myear"]:
         return _month(match, int(match["myear"]))
-    if day is None or match["event"]:
-        return ""
+    if day is None or match["event"] or match["ago2"] or match["forn2"]:
+        return ""  # words without a date, or a range
     if match["ago"]:
         return _back(day, _number(match["ago"]), match["unit"])
     if match["forn"]:
-        return _back(day, _number(match["forn"]), match["foru"]) if match["for"].lower() == "for" or "past" in match.group().lower() or "last" in match.group().lower() else ""  # fmt: skip
+        return (
+            _back(day, _number(match["forn"]), match["foru"])
+            if match["for"].lower() == "for" or "past" in match.group().lower() or "last" in match.group().lower()
+            else ""
+        )
     if match["feast"]:
         month, mday = _FEASTS[match["feast"].lower()]
         this = date(day.year, month, mday)

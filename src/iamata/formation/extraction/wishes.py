@@ -1,4 +1,4 @@
-"""Which preferences, worries, goals, hindrances and habits does a clause tell? Simple ones, by the words that open them."""
+"""Which preferences, worries, goals, hindrances and habits does a clause tell? By the words that open them."""
 
 from __future__ import annotations
 
@@ -14,64 +14,28 @@ from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
 _KINDS: Final = {
-    "concern": MemoryKind.CONCERN, "preference": MemoryKind.PREFERENCE, "goal": MemoryKind.GOAL, "barrier": MemoryKind.BARRIER,
+    "concern": MemoryKind.CONCERN, "preference": MemoryKind.PREFERENCE, "goal": MemoryKind.GOAL,
+    "barrier": MemoryKind.BARRIER,
 }  # fmt: skip
 # Openers that are said of anything: they count only before a topic our tables know.
 _BROAD: Final = frozenset(
-    ("i want", "i'd like", "i would like", "we'd like", "i like", "we like", "i hate", "i can't stand", "i'd love", "call me",
-     "please call", "please use", "please write", "please send", "please contact", "i only want", "i want to try", "i don't do", "prefer")
+    ("i want", "i'd like", "i would like", "we'd like", "i like", "we like", "i hate", "i can't stand", "i'd love",
+     "call me", "please call", "please use", "please write", "please send", "please contact", "i only want",
+     "i want to try", "i don't do", "prefer")
 )  # fmt: skip
 _SKIP: Final = frozenset(
-    [
-        "to",
-        "a",
-        "an",
-        "the",
-        "my",
-        "his",
-        "her",
-        "our",
-        "any",
-        "some",
-        "of",
-        "about",
-        "that",
-        "it",
-        "is",
-        "be",
-        "being",
-        "getting",
-        "get",
-        "going",
-        "have",
-        "having",
-        "if",
-        "for",
-        "with",
-        "on",
-        "i",
-        "he",
-        "she",
-        "we",
-        "not",
-        "no",
-        "really",
-        "very",
-        "so",
-        "more",
-        "maybe",
-        "would",
-        "in",
-        "me",
-        "him",
-        "them",
-        "us",
-        "this",
-    ]
-)
+    ["to", "a", "an", "the", "my", "his", "her", "our", "any", "some", "of", "about", "that", "it", "is", "be",
+     "being", "getting", "get", "going", "have", "having", "if", "for", "with", "on", "i", "he", "she", "we", "not",
+     "no", "really", "very", "so", "more", "maybe", "would", "in", "me", "him", "them", "us", "this"]
+)  # fmt: skip
 _STOP: Final = frozenset((",", ";", ".", "but", "because", "so", "if", "when", "and", "instead", "than", "rather"))
 _SMOKE_PAST: Final = re.compile(r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked)\b")
-_HABITS: Final = {"smoking": "Tobacco use", "alcohol": "Alcohol use", "substance": "Substance use"}
+_TOLD_OF: Final = frozenset(
+    ["i", "i'm", "i've", "i'd", "he", "she", "we", "he's", "she's", "my", "me", "his", "her", "they", "day", "week",
+     "night", "patient", "smoker", "you", "you're", "packs", "never", "no"]
+)  # fmt: skip
+_ADVISED: Final = frozenset(["should", "important", "avoid", "recommend", "must", "need", "consider"])
+HABITS: Final = {"smoking": "Tobacco use", "alcohol": "Alcohol use", "substance": "Substance use"}
 
 
 def read(scene: Scene) -> list[Mention]:
@@ -91,7 +55,7 @@ def read(scene: Scene) -> list[Mention]:
 
 def _wish(scene: Scene, hit: Hit, kind: MemoryKind) -> Mention | None:
     opener = " ".join(scene.words[hit.first : hit.last])
-    first, last, concept = _topic(scene, hit)
+    first, last, concept = _topic(scene, hit, clinical=opener not in _BROAD)
     if not concept and opener not in _BROAD:
         first, last, concept = _rest(scene, hit)
     if not concept and kind in (MemoryKind.BARRIER, MemoryKind.GOAL):
@@ -106,13 +70,13 @@ def _wish(scene: Scene, hit: Hit, kind: MemoryKind) -> Mention | None:
     )  # fmt: skip
 
 
-def _topic(scene: Scene, hit: Hit) -> tuple[int, int, str]:
+def _topic(scene: Scene, hit: Hit, *, clinical: bool) -> tuple[int, int, str]:
     """What it is about by our tables: a topic first, then anything clinical, within or after the opening words."""
     for topic in lexicon.wishes().longest(scene.words):
         if topic.first >= hit.first and topic.last > hit.first:
             return topic.first, topic.last, topic.term.concept
     for name in scene.names:
-        if name.first >= hit.last and name.term.kind != "medicine":
+        if clinical and name.first >= hit.last and name.term.kind != "medicine":
             return name.first, name.last, name.term.concept
     return 0, 0, ""
 
@@ -134,9 +98,11 @@ def _rest(scene: Scene, hit: Hit) -> tuple[int, int, str]:
 def read_habits(scene: Scene, speaker: Speaker | None) -> list[Mention]:
     """Tobacco, alcohol and other substances, used or not."""
     mentions = []
-    for kind, concept in _HABITS.items():
+    for kind, concept in HABITS.items():
         hit = next(iter(scene.cues.of(kind)), None)
         if hit is None or scene.cues.hypothetical(hit.first):
+            continue
+        if not _TOLD_OF & set(scene.words) or _ADVISED & set(scene.words):
             continue
         past = bool(_SMOKE_PAST.search(" ".join(scene.words))) and "still" not in scene.words
         denied = scene.cues.negated(hit.first, hit.last)

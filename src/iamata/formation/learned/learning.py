@@ -1,4 +1,4 @@
-"""Which memories does a session give? Every message is read in the light of the messages before it, and of nothing after."""
+"""Which memories does a session give? Every message is read in the light of those before it, and of nothing after."""
 
 from __future__ import annotations
 
