@@ -1,4 +1,4 @@
-"""A context engine for agents that work in healthcare: forms memory from records and talk, assembles context from it."""
+"""A context engine for agents in healthcare: forms memory from records and talk, assembles context from it."""
 
 from iamata.engine import Engine
 from iamata.errors import (

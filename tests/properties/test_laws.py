@@ -211,7 +211,7 @@ def test_any_small_patient_comes_out_the_same_in_any_order_and_in_pieces(a: Any,
 
 
 def test_one_item_is_one_statement_whatever_its_bundles_call_it() -> None:
-    """An item sent with a `urn:uuid` and again under its server's address is the same item; references find it by both."""
+    """Sent with a `urn:uuid` and again under its server's address it is one item; references find it by both."""
     condition = {
         "resourceType": "Condition",
         "id": "c1",

@@ -83,8 +83,10 @@ def tied(weighed: tuple[tuple[Side, Authority], ...]) -> bool:
 
 
 class Scale:
-    """One graph weighed for one task at one time; keeps all weights and what it has worked out last. Threads may share it:
-    what is kept depends on nothing but the graph, the profile and the moment."""
+    """One graph weighed for one task at one time; keeps all weights, and what it has worked out last.
+
+    Threads may share it: what is kept depends on nothing but the graph, the profile and the moment.
+    """
 
     def __init__(self, graph: Graph, profile: Profile, moment: Moment, witnesses: Witnesses | None = None) -> None:
         self.graph = graph

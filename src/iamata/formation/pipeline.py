@@ -7,7 +7,7 @@ does not take part.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import datetime
 
 import msgspec
@@ -28,6 +28,7 @@ from iamata.model.clinical_time import Clock
 from iamata.model.coding import CodedText
 from iamata.model.conflict import Conflict, ConflictKind, Side
 from iamata.model.decision import Decision, Quality, Verdict
+from iamata.model.document import Document
 from iamata.model.fact import Fact
 from iamata.model.graph import Graph, Held, Unresolved
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
@@ -81,7 +82,8 @@ def form(
     sessions, memories = _talk(held, moment)
     for link in linking.link(memories.values(), facts.values(), mint=mint):
         links[link.id] = link
-    documents = {d.id: d for d in held.documents if moment.known_at is None or d.received_at <= moment.known_at}
+    shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
+    documents = _documents(held, moment, {seen.document for id in shown for seen in sightings.get(id, ())})
     return Graph(
         subject=held.subject,
         version=held.version,
@@ -107,10 +109,7 @@ def form(
 def _sightings(held: Held, moment: Moment) -> dict[str, tuple[Sighting, ...]]:
     """Item id → its sightings that were known by then and whose source was not retracted since, earliest first."""
     known = moment.known_at
-    retracted: dict[str, datetime] = {}
-    for retraction in held.retractions:
-        if known is None or retraction.at <= known:
-            retracted[retraction.source] = max(retraction.at, retracted.get(retraction.source, retraction.at))
+    retracted = _retracted(held, moment)
     source_of = {document.id: document.source for document in held.documents} if retracted else {}
     seen: dict[str, list[Sighting]] = defaultdict(list)
     for sighting in held.sightings:
@@ -120,6 +119,32 @@ def _sightings(held: Held, moment: Moment) -> dict[str, tuple[Sighting, ...]]:
         if until is None or sighting.received_at > until:
             seen[sighting.item].append(sighting)
     return {id: tuple(sorted(all, key=lambda s: (s.received_at, s.document, s.place))) for id, all in seen.items()}
+
+
+def _retracted(held: Held, moment: Moment) -> dict[str, datetime]:
+    """Source → the moment up to which it was taken out, as known by then."""
+    retracted: dict[str, datetime] = {}
+    for retraction in held.retractions:
+        if moment.known_at is None or retraction.at <= moment.known_at:
+            retracted[retraction.source] = max(retraction.at, retracted.get(retraction.source, retraction.at))
+    return retracted
+
+
+def _documents(held: Held, moment: Moment, speaking: Set[str]) -> dict[str, Document]:
+    """The documents known by then, but those of a retracted source and those of which all items are hidden.
+
+    `speaking` are those with an item that counts for the reader. A document without items is not hidden by their
+    labels, only by a retraction.
+    """
+    known, retracted = moment.known_at, _retracted(held, moment)
+    holding = {seen.document for seen in held.sightings if known is None or seen.received_at <= known}
+    found = {}
+    for document in held.documents:
+        until = retracted.get(document.source)
+        counts = document.id not in holding and (until is None or document.received_at > until)
+        if (known is None or document.received_at <= known) and (document.id in speaking or counts):
+            found[document.id] = document
+    return found
 
 
 def _dated_by(statement: Statement, moment: Moment) -> bool:

@@ -6,6 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from iamata.model.clinical_time import check_aware
+
 
 class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     """One read or write. Ids and verbs only, never content, names or paths; `items` are the ids served or written."""
@@ -20,3 +22,6 @@ class AuditRecord(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     items: tuple[str, ...] = ()
     request: str = ""
+
+    def __post_init__(self) -> None:
+        check_aware("at", self.at)

@@ -8,13 +8,16 @@ from enum import StrEnum
 
 import msgspec
 
+from iamata.errors import InvalidValue
+
 _DAY_S = 86_400
 _EPOCH = date(1970, 1, 1).toordinal()
 # The widest offsets in use are UTC-12 and UTC+14: a time of day without a zone is a window of 26 hours.
 _EAST_S, _WEST_S = 14 * 3600, 12 * 3600
 _ISO = re.compile(
     r"(?P<y>\d{4})(?:-(?P<m>\d\d)(?:-(?P<d>\d\d)(?:T(?P<H>\d\d):(?P<M>\d\d)(?::(?P<S>\d\d)(?P<f>\.\d+)?)?"
-    r"(?P<z>Z|[+-]\d\d:\d\d)?)?)?)?\Z"
+    r"(?P<z>Z|[+-](?:0\d|1[0-3]):[0-5]\d|[+-]14:00)?)?)?)?\Z",  # FHIR R4 dateTime: no offset beyond 14 hours
+    re.ASCII,
 )
 
 
@@ -104,7 +107,7 @@ def parse_time(text: str) -> ClinicalTime:
     match = _ISO.match(text)
     if not match:
         return ClinicalTime(text, Precision.TEXT)
-    y, m, d, hh, mm, ss, _fraction, zone = match.groups()
+    y, m, d, hh, mm, ss, fraction, zone = match.groups()
     try:
         first = date(int(y), int(m or 1), int(d or 1)).toordinal() - _EPOCH
         if m is None:
@@ -118,7 +121,8 @@ def parse_time(text: str) -> ClinicalTime:
             return ClinicalTime(text, Precision.DAY, first * _DAY_S - _EAST_S, (first + 1) * _DAY_S - 1 + _WEST_S)
     except ValueError:
         return ClinicalTime(text, Precision.TEXT)
-    if int(hh) > 24 or int(mm) > 59 or int(ss or 0) > 60 or (int(hh) == 24 and int(mm) + int(ss or 0) > 0):
+    past_midnight = int(mm) + int(ss or 0) > 0 or any(digit in "123456789" for digit in fraction or "")
+    if int(hh) > 24 or int(mm) > 59 or int(ss or 0) > 60 or (int(hh) == 24 and past_midnight):
         return ClinicalTime(text, Precision.TEXT)
     precision, width = (Precision.MINUTE, 59) if ss is None else (Precision.SECOND, 0)
     start = first * _DAY_S + int(hh) * 3600 + int(mm) * 60 + int(ss or 0)
@@ -128,6 +132,12 @@ def parse_time(text: str) -> ClinicalTime:
         offset = int(zone[1:3]) * 3600 + int(zone[4:6]) * 60
         start += offset if zone[0] == "-" else -offset
     return ClinicalTime(text, precision, start, start + width)
+
+
+def check_aware(name: str, moment: datetime | None) -> None:
+    """Raises InvalidValue for a moment of ours without a UTC offset; None passes."""
+    if moment is not None and moment.tzinfo is None:
+        raise InvalidValue(f"{name} is aware (it has a UTC offset)")
 
 
 def utc(seconds: float) -> datetime:

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 import msgspec
 
+from iamata.model.clinical_time import check_aware
+
 
 class Verdict(StrEnum):
     MERGE = "merge"
@@ -42,3 +44,6 @@ class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     evidence: tuple[Evidence, ...] = ()
     by: str = ""
     decided_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_aware("decided_at", self.decided_at)

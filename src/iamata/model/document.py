@@ -8,6 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from iamata.errors import InvalidValue
+from iamata.model.clinical_time import check_aware
 from iamata.model.scope import Subject
 
 
@@ -25,8 +26,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.received_at.tzinfo is None:
-            raise InvalidValue("received_at is aware (UTC)")
+        check_aware("received_at", self.received_at)
 
 
 class Outcome(StrEnum):
@@ -101,3 +101,8 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     completed_at: datetime | None = None
     failure_code: str = ""
     failure: str = ""
+
+    def __post_init__(self) -> None:
+        check_aware("received_at", self.received_at)
+        check_aware("started_at", self.started_at)
+        check_aware("completed_at", self.completed_at)

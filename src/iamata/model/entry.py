@@ -9,6 +9,7 @@ import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.attribution import Attribution, AttributionKind
+from iamata.model.clinical_time import check_aware
 from iamata.model.scope import Scope, Subject
 from iamata.model.statement import Domain, Form
 
@@ -79,3 +80,4 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise InvalidValue(f"a {self.kind} cannot be {self.attribution.kind} in the {self.subject.scope} scope")
         if self.version < 1:
             raise InvalidValue("versions count from 1")
+        check_aware("recorded_at", self.recorded_at)

@@ -9,6 +9,7 @@ import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.attribution import Attribution
+from iamata.model.clinical_time import check_aware
 from iamata.model.coding import CodedText
 from iamata.model.statement import Polarity
 
@@ -81,3 +82,5 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def __post_init__(self) -> None:
         if not self.quote or self.end - self.start != len(self.quote):
             raise InvalidValue("a memory quotes its message, and the span is the quote's")
+        check_aware("said_at", self.said_at)
+        check_aware("received_at", self.received_at)

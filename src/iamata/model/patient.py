@@ -6,6 +6,8 @@ from datetime import datetime
 
 import msgspec
 
+from iamata.model.clinical_time import check_aware
+
 
 class PatientRow(msgspec.Struct, frozen=True):
     """`version` counts accepted changes of the patient's graph."""
@@ -14,3 +16,7 @@ class PatientRow(msgspec.Struct, frozen=True):
     created_at: datetime
     updated_at: datetime
     version: int
+
+    def __post_init__(self) -> None:
+        check_aware("created_at", self.created_at)
+        check_aware("updated_at", self.updated_at)

@@ -24,8 +24,9 @@ class SourceKind(StrEnum):
 class RecordIdentity(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """The item's own identity in its source, as sent.
 
-    `reference` is `Type/id` (or the contained form `Type/id#x`), `url` its full URL (absolute or `urn:uuid:`) if it has no
-    reference (else the sightings say what it was called), `version` its version there. All empty for an item that names itself nowhere: then its content is its identity.
+    `reference` is `Type/id` (or the contained form `Type/id#x`), `url` its full URL (absolute or `urn:uuid:`) if it has
+    no reference (else the sightings say what it was called), `version` its version there. All empty for an item that
+    names itself nowhere: then its content is its identity.
     """
 
     type: str

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
-from iamata.errors import InvalidValue
+from iamata.model.clinical_time import check_aware
 
 
 class Speaker(StrEnum):
@@ -31,8 +31,7 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     turn_id: str = ""
 
     def __post_init__(self) -> None:
-        if self.said_at is not None and self.said_at.tzinfo is None:
-            raise InvalidValue("said_at is aware (it has a UTC offset)")
+        check_aware("said_at", self.said_at)
 
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -44,6 +43,9 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     turn: Turn
     received_at: datetime
 
+    def __post_init__(self) -> None:
+        check_aware("received_at", self.received_at)
+
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     """A conversation about one patient, with its messages in order."""
@@ -52,3 +54,6 @@ class Session(msgspec.Struct, frozen=True, omit_defaults=True):
     patient: str
     created_at: datetime
     messages: tuple[Message, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_aware("created_at", self.created_at)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import msgspec
 
-from iamata.errors import InvalidValue
+from iamata.model.clinical_time import check_aware
 from iamata.model.provenance import Place
 
 
@@ -24,8 +24,7 @@ class Sighting(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=F
     url: str = ""
 
     def __post_init__(self) -> None:
-        if self.received_at.tzinfo is None:
-            raise InvalidValue("received_at is aware (UTC)")
+        check_aware("received_at", self.received_at)
 
 
 class Retraction(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -36,5 +35,4 @@ class Retraction(msgspec.Struct, frozen=True, order=True, gc=False):
     at: datetime
 
     def __post_init__(self) -> None:
-        if self.at.tzinfo is None:
-            raise InvalidValue("a retraction's time is aware (UTC)")
+        check_aware("at", self.at)

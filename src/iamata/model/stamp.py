@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
+from iamata.model.clinical_time import check_aware
 from iamata.model.identifiers import canonical_bytes, content_digest
 
 
@@ -17,6 +18,10 @@ class Moment(msgspec.Struct, frozen=True):
 
     true_at: datetime
     known_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_aware("true_at", self.true_at)
+        check_aware("known_at", self.known_at)
 
     @classmethod
     def of(cls, now: datetime, *, known_at: datetime | None = None, true_at: datetime | None = None) -> Moment:

@@ -32,7 +32,7 @@ def comparisons(items: Iterable[Said], doubted: frozenset[frozenset[str]]) -> It
 
 
 def unreliable_identifiers(items: Iterable[Said]) -> frozenset[tuple[str, str, str]]:
-    """(kind, source, identifier) that one source puts on several things: incompatible concepts, or records that it keeps
+    """(kind, source, identifier) that one source puts on several things: incompatible concepts, or records it keeps
     apart and that were at other times (a group number on every bill)."""
     bad: set[tuple[str, str, str]] = set()
     for (_, key), block in _identifier_blocks(items).items():
