@@ -17,6 +17,7 @@ from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
 from iamata.model.scope import Subject
+from iamata.model.ruling import Ruling
 from iamata.model.session import Message, Session
 from iamata.model.sighting import Sighting
 from iamata.model.statement import Statement
@@ -111,6 +112,9 @@ class Store(Protocol):
     def retract(self, patient: str, source: str, now: datetime) -> None:
         """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
         not registered; a source that sent nothing changes nothing else."""
+
+    def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
+        """Append a person's ruling; the graph version goes up. Raises NotFound if the patient is not registered."""
 
     # accept, then form
     def accept(self, accepted: Accepted, now: datetime) -> Receipt:

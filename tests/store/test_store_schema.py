@@ -12,6 +12,7 @@ from store_samples import NOW, bundle, memory_of, turns
 
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
+from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.store import DatabaseStore, FileKeyStore, open_store
 from iamata.store.database import Database
 from iamata.store.dialects.postgres import PostgresDatabase
@@ -129,6 +130,9 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
     else:
         store.accept(bundle(mint, ["c1", "n1"]), NOW)
         store.retract("leo", "Northside", NOW)
+        foreign = RecordRef("Northside", "Condition/c1")
+        ruling = Ruling(id="ru_1", kind=RulingKind.NOT_THIS_PATIENT, by="operator/x", decided_at=NOW, left=foreign)
+        store.rule("leo", ruling, NOW)
         talk = turns(mint, ["he has hives"])
         store.accept(talk, NOW)
         for _ in range(2):

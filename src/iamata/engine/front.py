@@ -11,11 +11,15 @@ from typing import Self
 
 import msgspec
 
-from iamata.assembly import explanation, navigation, rendering
+from iamata.assembly import navigation, rendering
 from iamata.assembly import pipeline as assembly
 from iamata.connectors import registry
+from iamata.engine import shown
+from iamata.engine.explaining import explained
 from iamata.engine.graphs import Graphs, Loaded
-from iamata.errors import BadInput, IamataError, NotFound
+from iamata.engine.stamps import stamp_of
+from iamata.engine.transcripts import unseen
+from iamata.errors import BadInput, Gone, IamataError, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation import pipeline as formation
 from iamata.formation.learned import learn
@@ -24,17 +28,19 @@ from iamata.model.access import Access
 from iamata.model.audit import AuditRecord
 from iamata.model.conflict import Conflict
 from iamata.model.context import Context, ContextRequest
+from iamata.model.decision import Decision, Verdict
 from iamata.model.document import Document, IngestionStatus, Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.patient import PatientRow
-from iamata.model.provenance import Place, SourceKind
+from iamata.model.provenance import SourceKind
 from iamata.model.reading import Explanation, Format, Hit, Listing, Page
+from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Message, Session, Turn
-from iamata.model.stamp import Moment, ReadStamp
+from iamata.model.stamp import Moment
 from iamata.policy import access as policy
 from iamata.ports import Accepted, KeyStore, Store, Work
 from iamata.store import FileKeyStore, open_store
@@ -42,7 +48,7 @@ from iamata.terminology.tables import knowledge_version
 
 _LEASE_S = 120.0
 _ATTEMPTS = 5
-_CONTEXT_CITATION = "["
+_ALL = 1_000_000
 
 
 class Engine:
@@ -187,7 +193,7 @@ class Engine:
             now = self._clock()
             held = self._store.session(patient, session)
             stored = held.messages if held else ()
-            fresh = _unseen(turns, stored) if whole else list(turns)
+            fresh = unseen(turns, stored) if whole else list(turns)
             messages = tuple(
                 Message(mint.message(session, index, turn.speaker, turn.text), session, index, turn, now)
                 for index, turn in enumerate(fresh, start=len(stored))
@@ -210,6 +216,62 @@ class Engine:
         access, subject = self._begin("retract", "write", access, patient_subject(patient))
         self._store.retract(patient, source, self._clock())
         self._audit("retract", access, subject)
+
+    def rule(
+        self,
+        patient: str,
+        kind: RulingKind,
+        left: str,
+        right: str = "",
+        *,
+        field: str = "",
+        reason: str = "",
+        access: Access | None = None,
+    ) -> Ruling:
+        """Decide as a person: two statements are the same thing or not, a statement's value of a field is right, a
+        statement's source is of another patient. It holds for their records from now on, until it is withdrawn.
+
+        Raises NotFound for a statement this reader does not see, BadInput for a pair without its second.
+        """
+        access, subject = self._begin("rule", "write", access, patient_subject(patient))
+        statements = self._load(subject, None, None, access).graph.statements
+        named = []
+        for id in filter(None, (left, right)):
+            if id not in statements:
+                raise NotFound(what="statement", id=id)
+            named.append(RecordRef.of(statements[id]))
+        now = self._clock()
+        ruling = Ruling(
+            id=f"ru_{self._ids()}",
+            kind=kind,
+            by=f"{access.kind}/{access.id}",
+            decided_at=now,
+            left=named[0],
+            right=named[1] if len(named) > 1 else None,
+            field=field,
+            reason=reason,
+        )
+        self._store.rule(patient, ruling, now)
+        self._audit("rule", access, subject, (ruling.id, *filter(None, (left, right))))
+        return ruling
+
+    def withdraw_ruling(self, patient: str, ruling: str, *, reason: str = "", access: Access | None = None) -> Ruling:
+        """Take a ruling back: from now on the graph is as if it had never been. Raises NotFound for an unknown one."""
+        access, subject = self._begin("withdraw_ruling", "write", access, patient_subject(patient))
+        if not any(held.id == ruling for held in self._graphs.held(patient).rulings):
+            raise NotFound(what="ruling", id=ruling)
+        now = self._clock()
+        taken = Ruling(
+            id=f"ru_{self._ids()}",
+            kind=RulingKind.WITHDRAWN,
+            by=f"{access.kind}/{access.id}",
+            decided_at=now,
+            withdraws=ruling,
+            reason=reason,
+        )
+        self._store.rule(patient, taken, now)
+        self._audit("withdraw_ruling", access, subject, (taken.id, ruling))
+        return taken
 
     def form_pending(self, *, worker: str = "local", patient: str | None = None, limit: int | None = None) -> int:
         """Form what is accepted and not formed yet; returns how many submissions were formed."""
@@ -284,7 +346,7 @@ class Engine:
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
-        return Listing(path, nodes, self._stamp(loaded.graph, access).digest)
+        return Listing(path, nodes, stamp_of(loaded.graph, access).digest)
 
     def read(
         self,
@@ -308,7 +370,7 @@ class Engine:
             format=format,
             token_budget=token_budget,
             count=token_counter(),
-            stamp=self._stamp(loaded.graph, access).digest,
+            stamp=stamp_of(loaded.graph, access).digest,
         )
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
         return page
@@ -350,7 +412,7 @@ class Engine:
         for other in request.subjects:
             if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed:
                 entries += self._store.entries(other)
-        stamp = self._stamp(
+        stamp = stamp_of(
             loaded.graph,
             access,
             profile=assembly.profile_digest(request.task),
@@ -397,28 +459,8 @@ class Engine:
         """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
-        graph = loaded.graph
-        item = self._item(loaded, item)
-        found = explanation.explain(
-            graph,
-            item,
-            address=navigation.address(loaded.tree, item),
-            summary=rendering.line(
-                loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
-            ),
-            excerpt=lambda document, place: self._excerpt(patient, document, place),
-        )
-        if graph.resolve(item) is not None or item in graph.statements or item in graph.memories:
-            weight = assembly.weigh(
-                loaded.tree,
-                item,
-                index=loaded.index,
-                profile=assembly.profile_of(task),
-                aspect=None,
-                moment=graph.moment,
-            )
-            found = msgspec.structs.replace(found, authority=weight)
-        self._audit("explain", access, subject, (item,))
+        found = explained(self._store, loaded, item, task=task, access=access)
+        self._audit("explain", access, subject, (found.item,))
         return found
 
     def conflicts(
@@ -436,6 +478,21 @@ class Engine:
         self._audit("conflicts", access, subject, tuple(conflict.id for conflict in found))
         return found
 
+    def review(
+        self,
+        patient: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> list[Decision]:
+        """The pairs that wait for a person, with the evidence side by side: uncertain ones and near misses, by id."""
+        access, subject = self._begin("review", "read", access, patient_subject(patient))
+        decisions = self._load(subject, known_at, true_at, access).graph.decisions.values()
+        found = [d for d in decisions if d.verdict is Verdict.REJECT and not d.by]
+        self._audit("review", access, subject, tuple(d.id for d in found))
+        return found
+
     def receipts(
         self,
         patient: str,
@@ -448,14 +505,22 @@ class Engine:
         """A page of what was submitted, newest first, and how many match."""
         access, subject = self._begin("receipts", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.receipts(patient, statuses=statuses, offset=page * per_page, limit=per_page)
+        if access.withheld:  # what is hidden is taken out before anything is counted
+            all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
+            mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
+            found = mine[page * per_page : (page + 1) * per_page], len(mine)
+        else:
+            found = self._store.receipts(patient, statuses=statuses, offset=page * per_page, limit=per_page)
         self._audit("receipts", access, subject)
         return found
 
     def receipt(self, patient: str, ingestion: str, *, access: Access | None = None) -> Receipt:
         """What became of one submission. Raises NotFound."""
         access, subject = self._begin("receipt", "read", access, patient_subject(patient))
+        self._registered(patient)
         found = self._store.receipt(patient, ingestion)
+        if found is not None and access.withheld:
+            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
         if found is None:
             raise NotFound(what="ingestion", id=ingestion)
         self._audit("receipt", access, subject, (ingestion,))
@@ -464,6 +529,7 @@ class Engine:
     def session(self, patient: str, session: str, *, access: Access | None = None) -> Session:
         """A session with its messages in order. Raises NotFound."""
         access, subject = self._begin("session", "read", access, patient_subject(patient))
+        self._registered(patient)
         found = self._store.session(patient, session)
         if found is None:
             raise NotFound(what="session", id=session)
@@ -471,16 +537,16 @@ class Engine:
         return found
 
     def document(self, patient: str, document: str, *, access: Access | None = None) -> tuple[str, bytes]:
-        """Media type and the bytes exactly as received. NotFound if any item in it is hidden from this reader."""
+        """Media type and the bytes exactly as received. NotFound if an item in it is hidden from this reader; Gone if
+        its source was retracted."""
         access, subject = self._begin("document", "read", access, patient_subject(patient))
         held = self._graphs.held(patient)
-        sees = policy.visible(access)
-        hidden = {s.id for s in held.statements if not sees(s.labels)}
-        hidden |= {p.id for p in held.passages if not sees(p.labels)}
         found = next((d for d in held.documents if d.id == document), None)
         body = self._store.document_body(patient, document) if found else None
-        if found is None or body is None or any(s.document == document and s.item in hidden for s in held.sightings):
+        if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
             raise NotFound(what="document", id=document)
+        if shown.is_retracted(held, found):
+            raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)
         self._audit("document", access, subject, (document,))
         return found.media_type, body
 
@@ -494,12 +560,11 @@ class Engine:
     def audit_records(
         self, *, subject: str | None = None, page: int = 0, per_page: int = 100, access: Access | None = None
     ) -> list[AuditRecord]:
-        """Who did what, oldest first. Only for the owner."""
-        access, _ = self._begin("audit_records", "read", access, None)
-        if "owner" not in access.roles:
-            raise NotFound(what="audit log", id="")
-        self._store.audit_flush()
-        return self._store.audit_records(subject=subject, offset=page * per_page, limit=per_page)
+        """Who did what, newest first. Only for the owner."""
+        access, _ = self._begin("audit_records", "audit", access, None)
+        found = self._store.audit_records(subject=subject, offset=page * per_page, limit=per_page)
+        self._audit("audit_records", access, None)
+        return found
 
     def doctor(self) -> dict[str, str]:
         """What this engine is and whether it can work. Raises Unavailable when the database cannot be reached."""
@@ -538,7 +603,7 @@ class Engine:
         *,
         allowed: bool = True,
     ) -> None:
-        act = "write" if action in _WRITE_VERBS else "read"
+        act = _ACTS.get(action, "read")
         self._store.audit(
             AuditRecord(
                 at=self._clock(),
@@ -597,69 +662,12 @@ class Engine:
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
         return self._graphs.load(subject.id, moment, access)
 
-    def _stamp(
-        self,
-        graph: Graph,
-        access: Access,
-        *,
-        profile: str = "",
-        tokenizer: str = "",
-        entries: Sequence[Entry] = (),
-    ) -> ReadStamp:
-        others = {str(entry.subject): 0 for entry in entries}
-        for entry in entries:
-            others[str(entry.subject)] += entry.version
-        moment = graph.moment
-        return ReadStamp(
-            subjects=((str(graph.subject), graph.version), *sorted(others.items())),
-            knowledge=knowledge_version(),
-            reader=f"{registry.READERS_VERSION} {formation.FOLD_VERSION}",
-            profile=profile,
-            policy=policy.POLICY_VERSION,
-            visible=policy.view_key(access),
-            tokenizer=tokenizer or token_counter().name,
-            true_at=moment.true_at.isoformat(),
-            known_at=moment.known_at.isoformat() if moment.known_at else "",
-        )
 
-    def _item(self, loaded: Loaded, item: str) -> str:
-        """An id, an address, or `ctx_…[12]` as the id of an item."""
-        if item.startswith("/"):
-            return navigation.resolve(loaded.tree, item).item
-        context, bracket, number = item.partition("[")
-        if not bracket:
-            return item
-        body = self._store.context(loaded.graph.subject.id, context)
-        if body is None:
-            raise NotFound(what="context", id=context)
-        for known, id in msgspec.json.decode(body)["items"]:
-            if str(known) == number.rstrip("]"):
-                return str(id)
-        raise NotFound(what="citation", id=item)
-
-    def _excerpt(self, patient: str, document: Document, place: Place) -> str:
-        body = self._store.document_body(patient, document.id)
-        return registry.excerpt(body, document.format, place) if body is not None else ""
-
-
-_WRITE_VERBS = frozenset({"put_patient", "delete_patient", "ingest", "append", "retract", "put_entry"})
+_WRITES = ("put_patient", "delete_patient", "ingest", "append", "retract", "put_entry")
+_ACTS = {**dict.fromkeys(_WRITES, "write"), "audit_records": "audit"}
 
 
 def _subject_of(path: str) -> Subject | None:
     """Whose tree an address stands in; None for the root and the lists of subjects of a scope."""
     parts = [part for part in path.split("/") if part]
     return Subject.parse("/".join(parts[:2])) if len(parts) > 1 else None
-
-
-def _unseen(turns: Sequence[Turn], stored: Sequence[Message]) -> list[Turn]:
-    """What of a whole transcript is new. Raises Conflict when a stored turn was edited, removed or moved."""
-    if len(turns) < len(stored):
-        raise _Edited("the transcript is shorter than what is stored: stored turns are never removed")
-    for message, turn in zip(stored, turns, strict=False):
-        if (message.turn.speaker, message.turn.text) != (turn.speaker, turn.text):
-            raise _Edited(f"turn {message.index} is not the one that is stored: turns are never edited or reordered")
-    return list(turns[len(stored) :])
-
-
-class _Edited(NotAsStored):
-    """The transcript edits, removes or reorders stored turns."""

@@ -60,7 +60,7 @@ class Graphs:
         self._most = most_statements
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._born: dict[str, datetime] = {}
-        self._loaded: OrderedDict[tuple[str, int, str, Moment], Loaded] = OrderedDict()
+        self._loaded: OrderedDict[tuple[str, datetime, int, str, Moment], Loaded] = OrderedDict()
         self._lock = threading.Lock()
 
     def mint(self, patient: str) -> IdMint:
@@ -69,6 +69,10 @@ class Graphs:
 
     def held(self, patient: str) -> Held:
         """Everything stored of the patient at its present version. Raises NotFound for an unknown patient."""
+        return self._current(patient)[0]
+
+    def _current(self, patient: str) -> tuple[Held, datetime]:
+        """What is held, and when this patient was registered: an erased one that is registered again is another."""
         row = self._store.patient(patient)
         if row is None:
             self.forget(patient)
@@ -82,7 +86,7 @@ class Graphs:
             with self._lock:
                 if patient in self._held:
                     self._held.move_to_end(patient)
-            return known
+            return known, row.created_at
         fresh = self._store.held(patient)
         if fresh is None:
             raise NotFound(what="patient", id=patient)
@@ -91,12 +95,12 @@ class Graphs:
             self._born[patient] = row.created_at
             self._held.move_to_end(patient)
             self._evict()
-        return fresh
+        return fresh, row.created_at
 
     def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
         """The graph that this reader may see at this moment."""
-        held = self.held(patient)
-        key = (patient, held.version, policy.view_key(access), moment)
+        held, born = self._current(patient)
+        key = (patient, born, held.version, policy.view_key(access), moment)
         with self._lock:
             known = self._loaded.get(key)
             if known is not None:
@@ -105,7 +109,7 @@ class Graphs:
         graph = formation.form(held, moment=moment, mint=self.mint(patient), visible=policy.visible(access))
         with self._lock:
             fresh = self._loaded.setdefault(key, Loaded(graph))
-            for old in [k for k in self._loaded if k[0] == patient and k[1] != held.version]:
+            for old in [k for k in self._loaded if k[0] == patient and k[1:3] != (born, held.version)]:
                 del self._loaded[old]
             self._evict()
         return fresh

@@ -98,6 +98,12 @@ def _author_roles() -> Mapping[tuple[str, str], Role]:
     return {(row["type"], row["element"]): Role(row["role"]) for row in rows("author_roles")}
 
 
+def _flag_of(evidence: AuthorshipEvidence) -> str:
+    """The element of a flag by its FHIR R4 name (R5: MedicationRequest.reported, Immunization.informationSource)."""
+    element = evidence.element.partition("/")[0]
+    return {"reported": "reportedBoolean", "informationSource": "reportOrigin"}.get(element, element)
+
+
 def _report_origin(evidence: AuthorshipEvidence) -> tuple[AttributionKind, Role] | None:
     """Who the origin code names, else who the words of its text name; None if nobody."""
     origins = _report_origins()
@@ -274,7 +280,7 @@ class Resolver:
 
         def flag(element: str, *values: str) -> _Who | None:
             for who in flags:
-                if who.evidence.element.partition("/")[0] == element and who.evidence.value in values:
+                if _flag_of(who.evidence) == element and who.evidence.value in values:
                     return who
             return None
 
@@ -308,7 +314,7 @@ class Resolver:
             )
         if flag("primarySource", "false"):
             for who in flags:
-                if who.evidence.element.partition("/")[0] == "reportOrigin" and (found := _report_origin(who.evidence)):
+                if _flag_of(who.evidence) == "reportOrigin" and (found := _report_origin(who.evidence)):
                     kind, role = found
                     directness = (
                         Directness.SECOND_HAND

@@ -21,6 +21,8 @@ from iamata.formation.recorded.identity import doubted_sources
 from iamata.formation.recorded.merging import merge
 from iamata.formation.recorded.negations import category, covers, ended_by
 from iamata.formation.recorded.relationships import explicit
+from iamata.formation.recorded.rulings import Rulings, in_force
+from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import superseded
 from iamata.formation.references import Directory
@@ -43,7 +45,7 @@ from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Refere
 # Changes whenever the same statements could fold to something else.
 FOLD_VERSION = "fold/1"
 # References that stand for the concept of their statement.
-_NAMING = frozenset({"medicationReference", "device"})
+_NAMING = frozenset({"medicationReference", "medication", "device"})
 _NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and-not-done"})
 # Clocks on which a date later than `true_at` means that it has not happened: such a statement is left out.
 _PAST_CLOCKS = (Clock.EFFECTIVE, Clock.OCCURRED, Clock.ASSERTED, Clock.AUTHORED, Clock.ISSUED, Clock.HANDED_OVER)
@@ -54,7 +56,12 @@ def form(
 ) -> Graph:
     """Fold what is held. `visible` says whether an item with these labels exists for the reader."""
     sightings = _sightings(held, moment)
-    statements = [s for s in held.statements if s.id in sightings and visible(s.labels) and _dated_by(s, moment)]
+    rulings = in_force(held.rulings, moment.known_at)
+    statements = [
+        s
+        for s in held.statements
+        if s.id in sightings and visible(s.labels) and _dated_by(s, moment) and s.source not in rulings.foreign
+    ]
     statements.sort(key=lambda s: s.digest)
     passages = {p.id: p for p in held.passages if p.id in sightings and visible(p.labels)}
     last_seen = {s.id: max(seen.received_at for seen in sightings[s.id]) for s in statements}
@@ -77,7 +84,7 @@ def form(
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    facts, fact_of, conflicts, decisions = _resolve(items, replaced, moment, mint)
+    facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
     sessions, memories = _talk(held, moment)
     for link in linking.link(memories.values(), facts.values(), mint=mint):
@@ -214,7 +221,7 @@ def _concept(
 
 
 def _resolve(
-    items: list[Said], replaced: Mapping[str, str], moment: Moment, mint: IdMint
+    items: list[Said], replaced: Mapping[str, str], rulings: Rulings, moment: Moment, mint: IdMint
 ) -> tuple[dict[str, Fact], dict[str, str], dict[str, Conflict], dict[str, Decision]]:
     history = {item.id: "superseded" for item in items if item.id in replaced}
     history |= {item.id: "entered-in-error" for item in items if item.in_error}
@@ -222,7 +229,7 @@ def _resolve(
     ended, disputes = _negations(counting)
     history |= dict.fromkeys(ended, "superseded")
     doubted = doubted_sources(counting)
-    compared = list(comparisons(counting, doubted))
+    compared = [*ruled_comparisons(rulings, counting), *comparisons(counting, doubted)]
     clusters = Clusters(counting, compared)
     edges: dict[str, Comparison] = {}
     for comparison in clusters.joined:
@@ -248,6 +255,7 @@ def _resolve(
             {**old, **gone},
             quality=weakest.quality if weakest else Quality.CONFIRMED,
             rule=weakest.rule if weakest else "single",
+            rulings=rulings,
             true_at=moment.true_at,
             mint=mint,
         )
@@ -258,7 +266,7 @@ def _resolve(
     for conflict in _identity_conflicts(facts, counting, doubted, mint):
         conflicts[conflict.id] = conflict
         facts[conflict.fact] = _contested(facts[conflict.fact], conflict)
-    near = [c for c in compared if _near_miss(c)]
+    near = [c for c in compared if _near_miss(c) and (c.ruling is not None or rulings.about(c.left, c.right) is None)]
     decisions = {d.id: d for d in (_decision(c, mint) for c in (*clusters.joined, *clusters.refused, *near))}
     order = dict(sorted(facts.items()))
     return order, fact_of, dict(sorted(conflicts.items())), dict(sorted(decisions.items()))
@@ -359,9 +367,9 @@ def _contested(fact: Fact, conflict: Conflict) -> Fact:
 
 
 def _near_miss(comparison: Comparison) -> bool:
-    """A shared key and one contradiction, or an uncertain pair that waits for a person."""
+    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person told apart."""
     return comparison.verdict is Verdict.REJECT and (
-        comparison.quality is Quality.UNCERTAIN or comparison.rule in _NEAR_MISSES
+        comparison.quality is Quality.UNCERTAIN or comparison.rule in _NEAR_MISSES or comparison.ruling is not None
     )
 
 
@@ -375,6 +383,8 @@ def _decision(comparison: Comparison, mint: IdMint) -> Decision:
         comparison.quality,
         comparison.rule,
         comparison.evidence,
+        by=comparison.ruling.by if comparison.ruling else "",
+        decided_at=comparison.ruling.decided_at if comparison.ruling else None,
     )
 
 

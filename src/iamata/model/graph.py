@@ -13,6 +13,7 @@ from iamata.model.link import Link, LinkType
 from iamata.model.memory import Memory
 from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
+from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import Session
 from iamata.model.sighting import Retraction, Sighting
@@ -32,7 +33,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     documents: tuple[Document, ...] = ()
     sessions: tuple[Session, ...] = ()
     memories: tuple[Memory, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    rulings: tuple[Ruling, ...] = ()
     retractions: tuple[Retraction, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
 

@@ -11,6 +11,8 @@ from iamata.model.clinical_time import check_aware
 
 
 class Speaker(StrEnum):
+    """Who takes a turn. A caregiver speaks for the patient; `agent` is software."""
+
     PATIENT = "patient"
     CAREGIVER = "caregiver"
     CLINICIAN = "clinician"

@@ -20,6 +20,7 @@ import msgspec
 from iamata.errors import Conflict, InvalidValue, NotFound, Unavailable
 from iamata.model.document import IngestionStatus, Receipt, Staged
 from iamata.model.passage import Passage
+from iamata.model.ruling import Ruling
 from iamata.model.scope import Scope
 from iamata.model.session import Message
 from iamata.model.sighting import Sighting
@@ -129,6 +130,26 @@ def retract(
         if tx.run(
             "insert_retraction", patient=patient, id=id, now=at, body=sealer.seal("retractions", id, source.encode())
         ):
+            tx.run("count_change", patient=patient, sequence=counters.sequence, version=counters.version + 1, now=at)
+
+
+def rule(
+    database: Database,
+    keys: KeyStore,
+    random_bytes: Callable[[int], bytes],
+    patient: str,
+    ruling: Ruling,
+    now: datetime,
+) -> None:
+    """A new row and the next graph version; once for the same id. Raises NotFound for an unknown patient."""
+    key, at = keys.get(patient), text_of(now)
+    with database.writing() as tx:
+        if key is None or not tx.rows("patient", patient=patient):
+            raise NotFound(what="patient", id=patient)
+        sealer = Sealer(patient, key, random_bytes)
+        counters = lock_patient(tx, keys, patient, key, at)
+        body = sealer.seal("rulings", ruling.id, encode(ruling))
+        if tx.run("insert_ruling", patient=patient, id=ruling.id, body=body):
             tx.run("count_change", patient=patient, sequence=counters.sequence, version=counters.version + 1, now=at)
 
 

@@ -14,12 +14,12 @@ import msgspec
 
 from iamata.errors import BadInput, InvalidValue
 from iamata.model.audit import AuditRecord
-from iamata.model.decision import Decision
 from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
 from iamata.model.memory import Memory
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place, SourceKind
+from iamata.model.ruling import Ruling
 from iamata.model.session import Message
 from iamata.model.statement import Statement
 
@@ -31,7 +31,7 @@ places: Final = msgspec.json.Decoder(tuple[Place, str])  # a sighting's place, a
 documents: Final = msgspec.json.Decoder(Document)
 messages: Final = msgspec.json.Decoder(Message)
 memories: Final = msgspec.json.Decoder(Memory)
-decisions: Final = msgspec.json.Decoder(Decision)
+rulings: Final = msgspec.json.Decoder(Ruling)
 receipts: Final = msgspec.json.Decoder(Receipt)
 entries: Final = msgspec.json.Decoder(Entry)
 audit_records: Final = msgspec.json.Decoder(AuditRecord)

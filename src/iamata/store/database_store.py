@@ -14,6 +14,7 @@ from iamata.model.entry import Entry
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
 from iamata.model.patient import PatientRow
+from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import Session
 from iamata.ports import Accepted, KeyStore, Work
@@ -70,6 +71,9 @@ class DatabaseStore:
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
+
+    def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
+        accepting.rule(self._database, self.keys, self._random_bytes, patient, ruling, now)
 
     # accept, then form
     def accept(self, accepted: Accepted, now: datetime) -> Receipt:

@@ -17,7 +17,7 @@ ERASED_TABLES: Final = (
     "contexts",
     "projections",
     "receipts",
-    "decisions",
+    "rulings",
     "retractions",
     "memories",
     "messages",

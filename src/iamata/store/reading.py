@@ -37,7 +37,7 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         sessions = tx.rows("sessions", patient=patient)
         messages = tx.rows("messages", patient=patient)
         memories = tx.rows("memories", patient=patient)
-        decisions = tx.rows("decisions", patient=patient)
+        rulings = tx.rows("rulings", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
@@ -59,7 +59,7 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         documents=tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
         sessions=_sessions(opened, patient, sessions, messages),
         memories=tuple([codec.memories.decode(open("memories", id, body)) for id, body in memories]),
-        decisions=tuple([codec.decisions.decode(open("decisions", id, body)) for id, body in decisions]),
+        rulings=tuple([codec.rulings.decode(open("rulings", id, body)) for id, body in rulings]),
         retractions=tuple(
             [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
         ),

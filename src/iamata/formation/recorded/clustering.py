@@ -25,6 +25,8 @@ class Clusters:
         self._enemies: dict[str, set[str]] = {}
         self._members: dict[str, list[str]] = {id: [id] for id in self._items}
         kept = list(comparisons)
+        ruled = {frozenset({c.left.id, c.right.id}) for c in kept if c.ruling is not None}
+        kept = [c for c in kept if c.ruling is not None or frozenset({c.left.id, c.right.id}) not in ruled]
         for comparison in kept:
             if comparison.apart:
                 self._enemies.setdefault(comparison.left.id, set()).add(comparison.right.id)
@@ -34,7 +36,7 @@ class Clusters:
         self.joined: list[Comparison] = []
         self.refused: list[Comparison] = []
         for comparison in merges:
-            match self._join(comparison.left.id, comparison.right.id):
+            match self._join(comparison.left.id, comparison.right.id, told=comparison.ruling is not None):
                 case True:
                     self.joined.append(comparison)
                 case False:
@@ -46,15 +48,16 @@ class Clusters:
             id = self._parent[id]
         return id
 
-    def _join(self, left: str, right: str) -> bool | None:
-        """True if two clusters became one, False if they must stay apart, None if they were one already."""
+    def _join(self, left: str, right: str, *, told: bool) -> bool | None:
+        """True if two clusters became one, False if they must stay apart, None if they were one already. `told` by a
+        person they become one whatever the engine holds against it."""
         a, b = self._root(left), self._root(right)
         if a == b:
             return None
         if len(self._members[a]) < len(self._members[b]):
             a, b = b, a
         inside = set(self._members[a])
-        if any(not self._enemies.get(id, set()).isdisjoint(inside) for id in self._members[b]):
+        if not told and any(not self._enemies.get(id, set()).isdisjoint(inside) for id in self._members[b]):
             return False
         self._parent[b] = a
         self._members[a] += self._members.pop(b)
@@ -71,4 +74,5 @@ def _edge_order(comparison: Comparison) -> tuple[int, bool, int, str, str]:
     latest = max((t.earliest or 0 for t in times), default=0)
     undated = len(times) < 2 and comparison.rule != "identifier"
     digests = sorted((comparison.left.digest, comparison.right.digest))
-    return (_STRENGTH[comparison.quality], undated, -latest, digests[0], digests[1])
+    strength = _STRENGTH[comparison.quality] if comparison.ruling is None else -1  # a person comes first
+    return (strength, undated, -latest, digests[0], digests[1])

@@ -9,6 +9,7 @@ from iamata.formation.recorded.said import Said
 from iamata.formation.recorded.values import same_value, value_of
 from iamata.model.clinical_time import ClinicalTime, Precision
 from iamata.model.decision import Evidence, Quality, Verdict
+from iamata.model.ruling import Ruling
 from iamata.model.statement import Kind
 from iamata.terminology.names import fold
 from iamata.terminology.tables import rows
@@ -22,7 +23,8 @@ _REFUSABLE = frozenset({Kind.IMMUNIZATION, Kind.PROCEDURE, Kind.MEDICATION_EVENT
 
 
 class Comparison(msgspec.Struct, frozen=True, gc=False):
-    """What came of comparing two statements. `apart`: they must not end in one cluster, whatever links them."""
+    """What came of comparing two statements. `apart`: they must not end in one cluster, whatever links them.
+    `ruling`: a person said so; then nothing the engine found on this pair counts."""
 
     left: Said
     right: Said
@@ -31,6 +33,7 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
     rule: str
     evidence: tuple[Evidence, ...]
     apart: bool = False
+    ruling: Ruling | None = None
 
 
 def same_item(left: Said, right: Said) -> bool:
@@ -159,7 +162,8 @@ def _point(left: Said, right: Said) -> Evidence:
     b = (right.happened.start or right.happened.end) if right.happened else None
     values = value_of(left.statement), value_of(right.statement)
     equal = same_value(*values) if None not in values else None
-    if a is None or b is None:
+    in_words = a is not None and b is not None and Precision.TEXT in (a.precision, b.precision) and a.text != b.text
+    if a is None or b is None or in_words:
         if a is b and left.source != right.source and equal:
             return Evidence("value", "equal")
         return Evidence("time", "uncertain", _shown(a), _shown(b))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 
+from iamata.formation.recorded.rulings import Rulings
 from iamata.formation.recorded.said import Said, neutral_order
 from iamata.formation.recorded.supersession import rank
 from iamata.formation.recorded.values import fields_of, same_value, value_of
@@ -54,7 +55,14 @@ def explained_by_time(left: Said, right: Said) -> bool:
 
 
 def merge(
-    members: list[Said], history: Mapping[str, str], *, quality: Quality, rule: str, true_at: datetime, mint: IdMint
+    members: list[Said],
+    history: Mapping[str, str],
+    *,
+    quality: Quality,
+    rule: str,
+    rulings: Rulings,
+    true_at: datetime,
+    mint: IdMint,
 ) -> tuple[Fact, list[Conflict]]:
     """One fact from the statements of one cluster. `history`: those of it that no longer count, with why."""
     history = {**history, **_overtaken(members)}
@@ -72,7 +80,7 @@ def merge(
             told = tuple(Side(says, tuple(sorted(items))) for says, items in sorted(merged.items()))
             conflicts.append(Conflict(mint.id("cf", (id, kind, field)), kind, id, field, told, rule))
 
-    fields, components = _fields(counting, leading.kind, conflict)
+    fields, components = _fields(counting, leading.kind, rulings, conflict)
     polarity, verification = _existence(counting, conflict)
     standing = _standing(counting, conflict)
     concept = _concept(counting)
@@ -125,7 +133,7 @@ def _overtaken(members: list[Said]) -> dict[str, str]:
 
 
 def _fields(
-    counting: list[Said], kind: Kind, conflict: object
+    counting: list[Said], kind: Kind, rulings: Rulings, conflict: object
 ) -> tuple[tuple[ResolvedField, ...], tuple[Component, ...]]:
     values: dict[str, list[tuple[Said, Value]]] = defaultdict(list)
     for member in counting:
@@ -137,13 +145,16 @@ def _fields(
         picker, picked = said[0]
         if isinstance(picked, (ClinicalTime, Period)):
             picker, picked = _most_precise(said)
+        ruled = next(((m, v) for m, v in said if rulings.is_right(m, name)), None)
+        picker, picked = ruled or (picker, picked)
         compare, kind_name, unless = _rules().get((kind, name), ("free", "", ()))
         differing = [(m, v) for m, v in said if m is not picker and same_value(picked, v) is not True]
         finer = [field for field in unless if any(m is picker for m, _ in values.get(field, ()))]
         disputed = [
             (m, v)
             for m, v in differing
-            if _disputes(picker, m, compare)
+            if ruled is None
+            and _disputes(picker, m, compare)
             and not any(m is other for field in finer for other, _ in values.get(field, ()))
         ]
         if disputed and kind_name and callable(conflict):

@@ -119,13 +119,14 @@ create table memories (
 -- append only: memories
 
 -- mark: one patient
--- Comparisons of two statements that somebody decided.
-create table decisions (
+-- What people decided about records.
+create table rulings (
   patient text not null references patients (patient),
   id text not null,
   body blob not null,
   primary key (patient, id)
 );
+-- append only: rulings
 
 -- mark: one patient
 -- The durable answer to each submission. What changes while it is formed is a column, the rest is sealed.

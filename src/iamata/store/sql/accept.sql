@@ -81,3 +81,9 @@ values (:patient, :sequence, :ingestion, :now, '', '', 0);
 -- Take a source out from here back.
 insert into retractions (patient, id, at, body) values (:patient, :id, :now, :body)
 on conflict (patient, id) do nothing;
+
+-- name: insert_ruling
+-- mark: one patient
+-- Append what a person decided.
+insert into rulings (patient, id, body) values (:patient, :id, :body)
+on conflict (patient, id) do nothing;

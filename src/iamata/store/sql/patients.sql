@@ -57,10 +57,10 @@ delete from projections where patient = :patient;
 -- Erase: receipts.
 delete from receipts where patient = :patient;
 
--- name: erase_decisions
+-- name: erase_rulings
 -- mark: one patient
--- Erase: decisions.
-delete from decisions where patient = :patient;
+-- Erase: rulings.
+delete from rulings where patient = :patient;
 
 -- name: erase_retractions
 -- mark: one patient

@@ -55,10 +55,10 @@ select id, session, body from messages where patient = :patient and session = :s
 -- Every memory.
 select id, body from memories where patient = :patient order by id;
 
--- name: decisions
+-- name: rulings
 -- mark: one patient
--- Every decision.
-select id, body from decisions where patient = :patient order by id;
+-- What people decided.
+select id, body from rulings where patient = :patient order by id;
 
 -- name: retractions
 -- mark: one patient

@@ -1,0 +1,94 @@
+"""What does an item that somebody asks about mean, and why does it stand there? Leads to the bytes, or to the entry."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from iamata.assembly import explanation, navigation, rendering
+from iamata.assembly import pipeline as assembly
+from iamata.connectors import registry
+from iamata.engine.graphs import Loaded
+from iamata.errors import NotFound
+from iamata.model.access import Access
+from iamata.model.document import Document
+from iamata.model.entry import Entry
+from iamata.model.provenance import Place
+from iamata.model.reading import Explanation
+from iamata.model.scope import Scope, Subject
+from iamata.policy import access as policy
+from iamata.ports import Store
+
+
+def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access) -> Explanation:
+    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
+    graph = loaded.graph
+    patient = graph.subject.id
+    cited, item = item, _named(store, loaded, item)
+    if (entry := _cited_entry(store, patient, cited, item, access)) is not None:
+        return explanation.of_entry(entry)
+    found = explanation.explain(
+        graph,
+        item,
+        address=navigation.address(loaded.tree, item),
+        summary=rendering.line(
+            loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
+        ),
+        excerpt=lambda document, place: _excerpt(store, patient, document, place),
+    )
+    if graph.resolve(item) is None and item not in graph.statements and item not in graph.memories:
+        return found
+    weight = assembly.weigh(
+        loaded.tree,
+        item,
+        index=loaded.index,
+        profile=assembly.profile_of(task),
+        aspect=None,
+        moment=graph.moment,
+    )
+    return msgspec.structs.replace(found, authority=weight)
+
+
+def _named(store: Store, loaded: Loaded, item: str) -> str:
+    """An id, an address, or `ctx_…[12]` as the id of an item."""
+    if item.startswith("/"):
+        return navigation.resolve(loaded.tree, item).item
+    context, bracket, number = item.partition("[")
+    if not bracket:
+        return item
+    for known, id in _reference(store, loaded.graph.subject.id, context)["items"]:
+        if str(known) == number.rstrip("]"):
+            return str(id)
+    raise NotFound(what="citation", id=item)
+
+
+def _reference(store: Store, patient: str, context: str) -> dict[str, Any]:
+    """What was stored of a context. Raises NotFound."""
+    body = store.context(patient, context)
+    if body is None:
+        raise NotFound(what="context", id=context)
+    found: dict[str, Any] = msgspec.json.decode(body)
+    return found
+
+
+def _cited_entry(store: Store, patient: str, citation: str, id: str, access: Access) -> Entry | None:
+    """The version of an entry that stood in a context when it was assembled, if the reader may see it."""
+    context, bracket, _ = citation.partition("[")
+    if not bracket or citation.startswith("/"):
+        return None
+    stored = _reference(store, patient, context)
+    until = msgspec.convert(stored["known_at"], datetime)
+    for each in stored["request"]["subjects"]:
+        subject = msgspec.convert(each, Subject)
+        if subject.scope is not Scope.PATIENT and policy.decide(access, "read", subject).allowed:
+            held = [e for e in store.entries(subject) if e.id == id and e.recorded_at <= until]
+            if held:
+                return held[-1]
+    return None
+
+
+def _excerpt(store: Store, patient: str, document: Document, place: Place) -> str:
+    body = store.document_body(patient, document.id)
+    return registry.excerpt(body, document.format, place) if body is not None else ""
