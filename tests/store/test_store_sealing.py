@@ -16,6 +16,7 @@ from store_samples import LATER, NOW, bundle, memory_of, turns
 
 from iamata.errors import NotFound, Unavailable
 from iamata.model.identifiers import IdMint
+from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.store import DatabaseStore
 from iamata.store.erasing import ERASED_TABLES
 from iamata.store.sealing import Sealer, Unreadable, derive, key_check
@@ -35,6 +36,7 @@ SEALED = (
     ("receipts", "failure", "failures"),
     ("contexts", "body", "contexts"),
     ("retractions", "body", "retractions"),
+    ("rulings", "body", "rulings"),
 )
 
 
@@ -59,6 +61,10 @@ def fill(store: DatabaseStore) -> None:
     store.fail(work, "bug", f"{CANARY} failure", NOW, retry=False)
     store.accept(bundle(mint, [f"p{CANARY}"], ingestion="in_3"), NOW)
     store.retract("leo", f"{CANARY} Clinic", NOW)
+    foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
+    reason = f"{CANARY} is another person"
+    kind = RulingKind.NOT_THIS_PATIENT
+    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
     store.put_context("leo", "ctx_1", f"{CANARY} context".encode(), NOW)
 
 
@@ -227,10 +233,22 @@ def test_a_lost_key_is_unavailable_not_empty(store: DatabaseStore, mint: IdMint)
 
 def test_contexts_are_kept_by_reference_and_replaced_under_the_same_one(store: DatabaseStore) -> None:
     with pytest.raises(NotFound):
-        store.put_context("leo", "ctx_1", b"one", NOW)
+        foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
+    reason = f"{CANARY} is another person"
+    kind = RulingKind.NOT_THIS_PATIENT
+    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
+    store.put_context("leo", "ctx_1", b"one", NOW)
     store.put_patient("leo", NOW)
+    foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
+    reason = f"{CANARY} is another person"
+    kind = RulingKind.NOT_THIS_PATIENT
+    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
     store.put_context("leo", "ctx_1", b"one", NOW)
     store.put_context("leo", "ctx_2", b"", NOW)
+    foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
+    reason = f"{CANARY} is another person"
+    kind = RulingKind.NOT_THIS_PATIENT
+    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
     store.put_context("leo", "ctx_1", b"two", LATER)
     assert (store.context("leo", "ctx_1"), store.context("leo", "ctx_2")) == (b"two", b"")
     assert store.context("leo", "ctx_3") is store.context("mia", "ctx_1") is None

@@ -542,6 +542,8 @@ class Engine:
         access, subject = self._begin("document", "read", access, patient_subject(patient))
         held = self._graphs.held(patient)
         found = next((d for d in held.documents if d.id == document), None)
+        if found is not None and known_at is not None and found.received_at > known_at:
+            found = None
         body = self._store.document_body(patient, document) if found else None
         if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
             raise NotFound(what="document", id=document)
