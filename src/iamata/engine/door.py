@@ -1,0 +1,84 @@
+"""What do all verbs share? The one door for access, the audit of what came through it, and the loading of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from iamata.engine.graphs import Graphs, Loaded
+from iamata.errors import IamataError, NotFound
+from iamata.model.access import Access
+from iamata.model.audit import AuditRecord
+from iamata.model.scope import Scope, Subject
+from iamata.model.stamp import Moment
+from iamata.policy import access as policy
+from iamata.ports import KeyStore, Store
+
+# What a verb does where it does not read.
+_WRITES = (
+    "put_patient",
+    "delete_patient",
+    "ingest",
+    "append",
+    "retract",
+    "rule",
+    "withdraw_ruling",
+    "put_entry",
+)
+_ACTS = {**dict.fromkeys(_WRITES, "write"), "audit_records": "audit"}
+
+
+class Door:
+    """What a verb works with: the store, the graphs cached over it, the clock, and ids of submissions."""
+
+    def __init__(self, store: Store, keys: KeyStore, *, clock: Callable[[], datetime], ids: Callable[[], str]) -> None:
+        self._store = store
+        self._graphs = Graphs(store, keys)
+        self._clock = clock
+        self._ids = ids
+
+    def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
+        """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
+        access = access or Access.local()
+        try:
+            policy.require(access, act, subject)
+        except IamataError:
+            self._audit(action, access, subject, allowed=False)
+            raise
+        return access, subject  # type: ignore[return-value]  # None only for listings, which do not use it
+
+    def _audit(
+        self,
+        action: str,
+        access: Access,
+        subject: Subject | None,
+        items: tuple[str, ...] = (),
+        *,
+        allowed: bool = True,
+    ) -> None:
+        act = _ACTS.get(action, "read")
+        self._store.audit(
+            AuditRecord(
+                at=self._clock(),
+                principal=f"{access.kind}/{access.id}",
+                on_behalf_of=access.on_behalf_of,
+                purpose=access.purpose,
+                action=action,
+                subject=str(subject) if subject else "",
+                allowed=allowed,
+                reasons=policy.decide(access, act, subject).reasons,
+                items=items[:1000],
+            )
+        )
+        if act == "write":  # recorded before the answer leaves (design 10)
+            self._store.audit_flush()
+
+    def _registered(self, patient: str) -> None:
+        if self._store.patient(patient) is None:
+            raise NotFound(what="patient", id=patient)
+
+    def _load(self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access) -> Loaded:
+        if subject.scope is not Scope.PATIENT:
+            raise NotFound(what="patient", id=subject.id)
+        moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
+        return self._graphs.load(subject.id, moment, access)

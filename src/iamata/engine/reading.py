@@ -1,0 +1,345 @@
+"""The verbs that read. Each says what it does in order: decide, load what this reader may see, answer, audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from iamata.assembly import navigation, rendering
+from iamata.assembly import pipeline as assembly
+from iamata.connectors import registry
+from iamata.engine import shown
+from iamata.engine.door import Door
+from iamata.engine.explaining import explained
+from iamata.engine.stamps import stamp_of
+from iamata.errors import BadInput, Gone, NotFound
+from iamata.formation import pipeline as formation
+from iamata.language.tokens import token_counter
+from iamata.model.access import Access
+from iamata.model.audit import AuditRecord
+from iamata.model.conflict import Conflict
+from iamata.model.context import Context, ContextRequest
+from iamata.model.decision import Decision, Verdict
+from iamata.model.document import Receipt
+from iamata.model.entry import Entry
+from iamata.model.graph import Graph
+from iamata.model.identifiers import canonical_bytes
+from iamata.model.patient import PatientRow
+from iamata.model.reading import Explanation, Format, Hit, Listing, Page
+from iamata.model.scope import Scope, Subject
+from iamata.model.scope import patient as patient_subject
+from iamata.model.session import Session
+from iamata.policy import access as policy
+from iamata.terminology.tables import knowledge_version
+
+_ALL = 1_000_000
+
+
+class Reading(Door):
+    """Patients, the tree, search, contexts, explanations, receipts, bytes, entries and the audit log."""
+
+    def patients(
+        self, *, page: int = 0, per_page: int = 50, access: Access | None = None
+    ) -> tuple[list[PatientRow], int]:
+        """A page of the patients that exist for this reader, by id, and how many there are."""
+        access, _ = self._begin("patients", "read", access, None)
+        if access.patients is None:
+            rows, total = self._store.patients(offset=page * per_page, limit=per_page)
+        else:
+            mine = [row for id in sorted(access.patients) if (row := self._store.patient(id)) is not None]
+            rows, total = mine[page * per_page : (page + 1) * per_page], len(mine)
+        self._audit("patients", access, None, tuple(row.id for row in rows))
+        return rows, total
+
+    def patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
+        """The registration. Raises NotFound."""
+        access, subject = self._begin("patient", "read", access, patient_subject(patient))
+        row = self._store.patient(patient)
+        if row is None:
+            raise NotFound(what="patient", id=patient)
+        self._audit("patient", access, subject)
+        return row
+
+    def graph(
+        self,
+        patient: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Graph:
+        """What this reader may see of the patient, folded. Shared and cached: do not change it."""
+        access, subject = self._begin("graph", "read", access, patient_subject(patient))
+        graph = self._load(subject, known_at, true_at, access).graph
+        self._audit("graph", access, subject)
+        return graph
+
+    def browse(
+        self,
+        path: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Listing:
+        """What a directory of the tree holds, each with a hint and its cost in tokens. `/` lists the patients."""
+        subject = _subject_of(path)
+        access, _ = self._begin("browse", "read", access, subject)
+        if subject is None:
+            rows, _ = self.patients(per_page=1000, access=access)
+            return Listing(path, navigation.root([row.id for row in rows]), "")
+        loaded = self._load(subject, known_at, true_at, access)
+        nodes = navigation.browse(loaded.tree, path, count=token_counter())
+        self._audit("browse", access, subject)
+        return Listing(path, nodes, stamp_of(loaded.graph, access).digest)
+
+    def read(
+        self,
+        path: str,
+        *,
+        format: Format = Format.NARRATIVE,
+        token_budget: int | None = None,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Page:
+        """A file of the tree, rendered; never over `token_budget` tokens. Raises NotFound with the nearest address."""
+        subject = _subject_of(path)
+        access, _ = self._begin("read", "read", access, subject)
+        if subject is None:
+            raise NotFound("there is no file at this address; browse / for the patients")
+        loaded = self._load(subject, known_at, true_at, access)
+        page = rendering.read(
+            loaded.tree,
+            path,
+            format=format,
+            token_budget=token_budget,
+            count=token_counter(),
+            stamp=stamp_of(loaded.graph, access).digest,
+        )
+        self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
+        return page
+
+    def search(
+        self,
+        subject: Subject,
+        query: str,
+        *,
+        kinds: Sequence[str] = (),
+        limit: int = 10,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> list[Hit]:
+        """The best hits in the patient's graph, best first."""
+        access, subject = self._begin("search", "read", access, subject)
+        loaded = self._load(subject, known_at, true_at, access)
+        hits = loaded.index.search(query, kinds=kinds, limit=limit)
+        self._audit("search", access, subject, tuple(hit.item for hit in hits))
+        return hits
+
+    def context(
+        self,
+        request: ContextRequest,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Context:
+        """Assemble a context for a task within its budget. It is stored by reference under its id."""
+        patients = [subject for subject in request.subjects if subject.scope is Scope.PATIENT]
+        if len(patients) != 1:
+            raise BadInput("a context is about exactly one patient, and any others", place="subjects")
+        access, subject = self._begin("context", "read", access, patients[0])
+        profile = assembly.profile_of(request.task)
+        loaded = self._load(subject, known_at, true_at, access)
+        entries: list[Entry] = []
+        for other in request.subjects:
+            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed:
+                entries += self._store.entries(other)
+        stamp = stamp_of(
+            loaded.graph,
+            access,
+            profile=assembly.profile_digest(request.task),
+            tokenizer=request.tokenizer,
+            entries=entries,
+        )
+        context = assembly.assemble(
+            request,
+            loaded.tree,
+            entries,
+            moment=loaded.graph.moment,
+            index=loaded.index,
+            count=token_counter(request.tokenizer),
+            profile=profile,
+            stamp=stamp.digest,
+            mint=self._graphs.mint(subject.id),
+        )
+        reference = canonical_bytes(
+            {
+                "request": request,
+                "known_at": known_at or self._clock(),
+                "true_at": loaded.graph.moment.true_at,
+                "stamp": context.stamp,
+                "items": list(assembly.legend(context).items()),
+            }
+        )
+        self._store.put_context(subject.id, context.id, reference, self._clock())
+        self._audit("context", access, subject, tuple(item.item for item in context.items))
+        return context
+
+    def explain(
+        self,
+        patient: str,
+        item: str,
+        *,
+        task: str = "general",
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Explanation:
+        """Why does it stand here: authors, rules, decisions, its weight for a task, and the bytes.
+
+        `item` is any id, an address of the tree, or a context citation such as `ctx_…[12]`.
+        """
+        access, subject = self._begin("explain", "read", access, patient_subject(patient))
+        loaded = self._load(subject, known_at, true_at, access)
+        found = explained(self._store, loaded, item, task=task, access=access)
+        self._audit("explain", access, subject, (found.item,))
+        return found
+
+    def conflicts(
+        self,
+        patient: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> list[Conflict]:
+        """The open conflicts: between statements, then of a memory with a fact (whose id is the link's), each by id."""
+        access, subject = self._begin("conflicts", "read", access, patient_subject(patient))
+        graph = self._load(subject, known_at, true_at, access).graph
+        found = [*graph.conflicts.values(), *graph.spoken_conflicts()]
+        self._audit("conflicts", access, subject, tuple(conflict.id for conflict in found))
+        return found
+
+    def review(
+        self,
+        patient: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> list[Decision]:
+        """The pairs that wait for a person, with the evidence side by side: uncertain ones and near misses, by id."""
+        access, subject = self._begin("review", "read", access, patient_subject(patient))
+        decisions = self._load(subject, known_at, true_at, access).graph.decisions.values()
+        found = [d for d in decisions if d.verdict is Verdict.REJECT and not d.by]
+        self._audit("review", access, subject, tuple(d.id for d in found))
+        return found
+
+    def receipts(
+        self,
+        patient: str,
+        *,
+        statuses: Sequence[str] = (),
+        page: int = 0,
+        per_page: int = 50,
+        access: Access | None = None,
+    ) -> tuple[list[Receipt], int]:
+        """A page of what was submitted, newest first, and how many match."""
+        access, subject = self._begin("receipts", "read", access, patient_subject(patient))
+        self._registered(patient)
+        if access.withheld:  # what is hidden is taken out before anything is counted
+            all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
+            mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
+            found = mine[page * per_page : (page + 1) * per_page], len(mine)
+        else:
+            found = self._store.receipts(patient, statuses=statuses, offset=page * per_page, limit=per_page)
+        self._audit("receipts", access, subject)
+        return found
+
+    def receipt(self, patient: str, ingestion: str, *, access: Access | None = None) -> Receipt:
+        """What became of one submission. Raises NotFound."""
+        access, subject = self._begin("receipt", "read", access, patient_subject(patient))
+        self._registered(patient)
+        found = self._store.receipt(patient, ingestion)
+        if found is not None and access.withheld:
+            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
+        if found is None:
+            raise NotFound(what="ingestion", id=ingestion)
+        self._audit("receipt", access, subject, (ingestion,))
+        return found
+
+    def session(
+        self, patient: str, session: str, *, known_at: datetime | None = None, access: Access | None = None
+    ) -> Session:
+        """A session with its messages in order, as it was known by then. Raises NotFound."""
+        access, subject = self._begin("session", "read", access, patient_subject(patient))
+        self._registered(patient)
+        found = self._store.session(patient, session)
+        if found is None or (known_at is not None and found.created_at > known_at):
+            raise NotFound(what="session", id=session)
+        if known_at is not None:
+            messages = tuple(m for m in found.messages if m.received_at <= known_at)
+            found = msgspec.structs.replace(found, messages=messages)
+        self._audit("session", access, subject, (session,))
+        return found
+
+    def document(
+        self, patient: str, document: str, *, known_at: datetime | None = None, access: Access | None = None
+    ) -> tuple[str, bytes]:
+        """Media type and the bytes exactly as received. NotFound if an item in it is hidden from this reader; Gone if
+        its source was retracted."""
+        access, subject = self._begin("document", "read", access, patient_subject(patient))
+        held = self._graphs.held(patient)
+        found = next((d for d in held.documents if d.id == document), None)
+        if found is not None and known_at is not None and found.received_at > known_at:
+            found = None
+        body = self._store.document_body(patient, document) if found else None
+        if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
+            raise NotFound(what="document", id=document)
+        if shown.is_retracted(held, found):
+            raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)
+        self._audit("document", access, subject, (document,))
+        return found.media_type, body
+
+    def entries(self, subject: Subject, *, access: Access | None = None) -> list[Entry]:
+        """Every version of every entry of an organization, operator or agent, by id and version."""
+        access, subject = self._begin("entries", "read", access, subject)
+        found = self._store.entries(subject)
+        self._audit("entries", access, subject, tuple(entry.id for entry in found))
+        return found
+
+    def audit_records(
+        self, *, subject: str | None = None, page: int = 0, per_page: int = 100, access: Access | None = None
+    ) -> list[AuditRecord]:
+        """Who did what, newest first. Only for the owner."""
+        access, _ = self._begin("audit_records", "audit", access, None)
+        found = self._store.audit_records(subject=subject, offset=page * per_page, limit=per_page)
+        self._audit("audit_records", access, None)
+        return found
+
+    def doctor(self) -> dict[str, str]:
+        """What this engine is and whether it can work. Raises Unavailable when the database cannot be reached."""
+        found = self._store.check()
+        faults = self._store.audit_verify()
+        return {
+            **found,
+            "reader": registry.READERS_VERSION,
+            "fold": formation.FOLD_VERSION,
+            "knowledge": knowledge_version(),
+            "policy": policy.POLICY_VERSION,
+            "tasks": ", ".join(assembly.tasks()),
+            "tokenizer": token_counter().name,
+            "pending": str(self._store.pending()),
+            "audit": "whole" if not faults else "; ".join(faults),
+        }
+
+
+def _subject_of(path: str) -> Subject | None:
+    """Whose tree an address stands in; None for the root and the lists of subjects of a scope."""
+    parts = [part for part in path.split("/") if part]
+    return Subject.parse("/".join(parts[:2])) if len(parts) > 1 else None

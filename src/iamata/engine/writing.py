@@ -1,0 +1,261 @@
+"""The verbs that change something. Each says what it does in order: decide, read in, make durable, audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import msgspec
+
+from iamata.connectors import registry
+from iamata.engine.door import Door
+from iamata.engine.transcripts import unseen
+from iamata.errors import BadInput, IamataError, NotFound
+from iamata.errors import Conflict as NotAsStored
+from iamata.formation.learned import learn
+from iamata.model.access import Access
+from iamata.model.document import Document, IngestionStatus, Receipt
+from iamata.model.entry import Entry
+from iamata.model.identifiers import content_digest
+from iamata.model.patient import PatientRow
+from iamata.model.provenance import SourceKind
+from iamata.model.ruling import RecordRef, Ruling, RulingKind
+from iamata.model.scope import Scope, Subject
+from iamata.model.scope import patient as patient_subject
+from iamata.model.session import Message, Turn
+from iamata.ports import Accepted, Work
+
+_LEASE_S = 120.0
+_ATTEMPTS = 5
+
+
+class Writing(Door):
+    """Registration, documents, talk, retraction, rulings and entries. What is accepted is formed here too."""
+
+    def put_patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
+        """Register a patient; the same again changes nothing. Raises InvalidValue for an id that cannot be one."""
+        access, subject = self._begin("put_patient", "write", access, patient_subject(patient))
+        row = self._store.put_patient(patient, self._clock())
+        self._audit("put_patient", access, subject)
+        return row
+
+    def delete_patient(self, patient: str, *, access: Access | None = None) -> None:
+        """Erase everything of the patient and destroy its key. Irreversible; fine if it is gone."""
+        access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
+        self._store.erase_patient(patient, self._clock())
+        self._graphs.forget(patient)
+        self._audit("delete_patient", access, subject)
+
+    def ingest(
+        self,
+        patient: str,
+        body: bytes,
+        *,
+        format: str = "",
+        media_type: str = "",
+        source: str = "",
+        source_kind: SourceKind | None = None,
+        name: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> Receipt:
+        """Accept one document of one patient.
+
+        `format` is `fhir/r4` or empty (detected); `source` names the sending system, else the document's own
+        `meta.source`, else the caller's id. The receipt is durable when it is returned. With `form` the memory is
+        formed before the call returns, else a worker does it. Raises BadInput (with the place) for what cannot be read
+        at all; then nothing is stored. What can be read in part is: see `receipt.intake`.
+        """
+        access, subject = self._begin("ingest", "write", access, patient_subject(patient))
+        format = format or registry.detect(body, media_type=media_type, name=name)
+        media_type = media_type or registry.media_type(format)
+        source = source or registry.source_hint(body, format) or access.id
+        now = self._clock()
+        mint = self._graphs.mint(patient)
+        document = Document(
+            id=mint.document(source, media_type, body),
+            subject=subject,
+            source=source,
+            media_type=media_type,
+            format=format,
+            sha256=content_digest(body),
+            size_bytes=len(body),
+            received_at=now,
+            name=name,
+        )
+        parsed = registry.parse(
+            body, format=format, subject=subject, source=source, mint=mint, document=document.id, received_at=now
+        )
+        receipt = self._receipt(subject, source, format, media_type, now)
+        accepted = Accepted(
+            receipt=msgspec.structs.replace(
+                receipt,
+                document=document.id,
+                sightings=len(parsed.sightings),
+                intake=parsed.intake,
+                warnings=parsed.warnings,
+            ),
+            document=document,
+            body=body,
+            source_kind=source_kind or SourceKind.EHR,
+            statements=parsed.statements,
+            passages=parsed.passages,
+            sightings=parsed.sightings,
+        )
+        return self._accept("ingest", accepted, access, form=form)
+
+    def append(
+        self,
+        patient: str,
+        session: str,
+        turns: Sequence[Turn],
+        *,
+        whole: bool = False,
+        source: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> Receipt:
+        """Add turns to a session of the patient; the first call opens it.
+
+        With `whole` the turns are the transcript so far: what is held is recognised, what is new is appended, and an
+        edited, removed or reordered turn raises Conflict and stores nothing. Without it all turns are new. Concurrent
+        appends lose and double nothing; their order is the order in which they were stored.
+        """
+        access, subject = self._begin("append", "write", access, patient_subject(patient))
+        mint = self._graphs.mint(patient)
+        if not turns:
+            raise BadInput("a session is appended to with at least one turn", place="messages")
+        for _ in range(100):
+            now = self._clock()
+            held = self._store.session(patient, session)
+            stored = held.messages if held else ()
+            fresh = unseen(turns, stored) if whole else list(turns)
+            messages = tuple(
+                Message(mint.message(session, index, turn.speaker, turn.text), session, index, turn, now)
+                for index, turn in enumerate(fresh, start=len(stored))
+            )
+            receipt = self._receipt(subject, source or access.id, "session/v1", "application/json", now)
+            accepted = Accepted(
+                receipt=msgspec.structs.replace(receipt, session=session),
+                source_kind=SourceKind.CONVERSATION,
+                messages=messages,
+            )
+            try:
+                return self._accept("append", accepted, access, form=form)
+            except NotAsStored:
+                continue  # somebody else appended first: look again at what is held
+        raise NotAsStored("the session is written to too often at once; try again")
+
+    def retract(self, patient: str, source: str, *, access: Access | None = None) -> None:
+        """Take a source out: facts are as if it had never come. Its statements stay stored and are seen by no read (but
+        one with an earlier `known_at`); what the source sends later counts again."""
+        access, subject = self._begin("retract", "write", access, patient_subject(patient))
+        self._store.retract(patient, source, self._clock())
+        self._audit("retract", access, subject)
+
+    def rule(
+        self,
+        patient: str,
+        kind: RulingKind,
+        left: str,
+        right: str = "",
+        *,
+        field: str = "",
+        reason: str = "",
+        access: Access | None = None,
+    ) -> Ruling:
+        """Decide as a person: two statements are the same thing or not, a statement's value of a field is right, a
+        statement's source is of another patient. It holds for their records from now on, until it is withdrawn.
+
+        Raises NotFound for a statement this reader does not see, BadInput for a pair without its second.
+        """
+        access, subject = self._begin("rule", "write", access, patient_subject(patient))
+        statements = self._load(subject, None, None, access).graph.statements
+        named = []
+        for id in filter(None, (left, right)):
+            if id not in statements:
+                raise NotFound(what="statement", id=id)
+            named.append(RecordRef.of(statements[id]))
+        now = self._clock()
+        ruling = Ruling(
+            id=f"ru_{self._ids()}",
+            kind=kind,
+            by=f"{access.kind}/{access.id}",
+            decided_at=now,
+            left=named[0],
+            right=named[1] if len(named) > 1 else None,
+            field=field,
+            reason=reason,
+        )
+        self._store.rule(patient, ruling, now)
+        self._audit("rule", access, subject, (ruling.id, *filter(None, (left, right))))
+        return ruling
+
+    def withdraw_ruling(self, patient: str, ruling: str, *, reason: str = "", access: Access | None = None) -> Ruling:
+        """Take a ruling back: from now on the graph is as if it had never been. Raises NotFound for an unknown one."""
+        access, subject = self._begin("withdraw_ruling", "write", access, patient_subject(patient))
+        if not any(held.id == ruling for held in self._graphs.held(patient).rulings):
+            raise NotFound(what="ruling", id=ruling)
+        now = self._clock()
+        taken = Ruling(
+            id=f"ru_{self._ids()}",
+            kind=RulingKind.WITHDRAWN,
+            by=f"{access.kind}/{access.id}",
+            decided_at=now,
+            withdraws=ruling,
+            reason=reason,
+        )
+        self._store.rule(patient, taken, now)
+        self._audit("withdraw_ruling", access, subject, (taken.id, ruling))
+        return taken
+
+    def form_pending(self, *, worker: str = "local", patient: str | None = None, limit: int | None = None) -> int:
+        """Form what is accepted and not formed yet; returns how many submissions were formed."""
+        formed = 0
+        while limit is None or formed < limit:
+            work = self._store.claim(worker, self._clock(), _LEASE_S, patient=patient)
+            if work is None:
+                break
+            formed += self._form(work)
+        return formed
+
+    def put_entry(self, entry: Entry, *, access: Access | None = None) -> None:
+        """Append one version of an item of organization, operator or agent knowledge."""
+        access, subject = self._begin("put_entry", "write", access, entry.subject)
+        if subject.scope is Scope.PATIENT:
+            raise BadInput("entries are of organizations, operators and agents; of patients there are records and talk")
+        self._store.put_entry(entry)
+        self._audit("put_entry", access, subject, (entry.id,))
+
+    def _receipt(self, subject: Subject, source: str, format: str, media_type: str, now: datetime) -> Receipt:
+        return Receipt(
+            id=f"ig_{self._ids()}",
+            subject=subject,
+            source=source,
+            format=format,
+            media_type=media_type,
+            received_at=now,
+            status=IngestionStatus.PENDING,
+        )
+
+    def _accept(self, action: str, accepted: Accepted, access: Access, *, form: bool) -> Receipt:
+        receipt = self._store.accept(accepted, self._clock())
+        self._audit(action, access, receipt.subject, (receipt.id,))
+        if form and receipt.status is IngestionStatus.PENDING:
+            self.form_pending(patient=receipt.subject.id)
+            receipt = self._store.receipt(receipt.subject.id, receipt.id) or receipt
+        return receipt
+
+    def _form(self, work: Work) -> bool:
+        """Learn from the patient's sessions and end the receipt. Facts are folded when read: nothing else is stored."""
+        try:
+            held = self._graphs.held(work.patient)
+            mint = self._graphs.mint(work.patient)
+            known = {memory.id for memory in held.memories}
+            fresh = [m for session in held.sessions for m in learn(session, mint=mint) if m.id not in known]
+            return self._store.finish(work, fresh, None, self._clock())
+        except IamataError as error:
+            self._store.fail(
+                work, type(error).__name__, "forming failed", self._clock(), retry=work.attempts < _ATTEMPTS
+            )
+            raise
