@@ -233,22 +233,10 @@ def test_a_lost_key_is_unavailable_not_empty(store: DatabaseStore, mint: IdMint)
 
 def test_contexts_are_kept_by_reference_and_replaced_under_the_same_one(store: DatabaseStore) -> None:
     with pytest.raises(NotFound):
-        foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
-    reason = f"{CANARY} is another person"
-    kind = RulingKind.NOT_THIS_PATIENT
-    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
-    store.put_context("leo", "ctx_1", b"one", NOW)
+        store.put_context("leo", "ctx_1", b"one", NOW)
     store.put_patient("leo", NOW)
-    foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
-    reason = f"{CANARY} is another person"
-    kind = RulingKind.NOT_THIS_PATIENT
-    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
     store.put_context("leo", "ctx_1", b"one", NOW)
     store.put_context("leo", "ctx_2", b"", NOW)
-    foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
-    reason = f"{CANARY} is another person"
-    kind = RulingKind.NOT_THIS_PATIENT
-    store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)
     store.put_context("leo", "ctx_1", b"two", LATER)
     assert (store.context("leo", "ctx_1"), store.context("leo", "ctx_2")) == (b"two", b"")
     assert store.context("leo", "ctx_3") is store.context("mia", "ctx_1") is None
