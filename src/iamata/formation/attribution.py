@@ -208,6 +208,21 @@ class Resolver:
         for who in people.get(Part.INFORMANT, ()):
             if who.type in _PEOPLE:
                 return _person(who, "element-source")
+        return None if people.get(Part.INFORMANT) else self._section_source(item)
+
+    def _section_source(self, item: Statement) -> Attribution | None:
+        """1, for an entry of a section that names its source (CDA): the nearest section, never the document."""
+        for holder, element in sorted(self._holders.get(_record(item), ()), key=lambda held: (held[0].digest, held[1])):
+            section = element.rpartition("/entry")[0]
+            while section:
+                said = [e for e in holder.authorship if e.part is Part.INFORMANT]
+                said = [e for e in said if _directly_under(e.element, f"{section}/informant")]
+                for who in (self._who(evidence, holder) for evidence in said):
+                    if who.type in _PEOPLE:
+                        return _person(who, "element-source")
+                if said:
+                    break
+                section = section.rpartition("/section")[0] if "/section" in section else ""
         return None
 
     def _integrity_label(self, item: Statement, people: Mapping[Part, list[_Who]]) -> Attribution | None:

@@ -47,8 +47,13 @@ FOLD_VERSION = "fold/1"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 _NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and-not-done"})
-# Clocks on which a date later than `true_at` means that it has not happened: such a statement is left out.
-_PAST_CLOCKS = (Clock.EFFECTIVE, Clock.OCCURRED, Clock.ASSERTED, Clock.AUTHORED, Clock.ISSUED, Clock.HANDED_OVER)
+# A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had not
+# happened, which leaves out everything but what can be said beforehand.
+_SAID_CLOCKS = frozenset(
+    {Clock.ASSERTED, Clock.AUTHORED, Clock.ORDERED, Clock.ISSUED, Clock.STATUS_CHANGED, Clock.SIGNED, Clock.VERIFIED}
+)
+_HAPPENED_CLOCKS = frozenset({Clock.EFFECTIVE, Clock.OCCURRED, Clock.HANDED_OVER})
+_SAID_BEFOREHAND = frozenset({Kind.APPOINTMENT, Kind.CARE_PLAN, Kind.GOAL, Kind.INSURANCE, Kind.ORDER, Kind.ENCOUNTER})
 
 
 def form(
@@ -155,13 +160,16 @@ def _documents(held: Held, moment: Moment, speaking: Set[str]) -> dict[str, Docu
 
 
 def _dated_by(statement: Statement, moment: Moment) -> bool:
-    """Is nothing about it later than the clinical now? What is planned for later stays."""
+    """Had it been said by the clinical now, and had it happened or can it be said beforehand?"""
     now = moment.true_at.timestamp()
     for timed in statement.times:
-        if timed.clock in _PAST_CLOCKS:
-            start = timed.start
-            if start is not None and start.earliest is not None and start.earliest > now:
-                return statement.kind in (Kind.APPOINTMENT, Kind.CARE_PLAN, Kind.GOAL, Kind.INSURANCE, Kind.ORDER)
+        start = timed.start
+        if start is None or start.earliest is None or start.earliest <= now:
+            continue
+        if timed.clock in _SAID_CLOCKS:
+            return False
+        if timed.clock in _HAPPENED_CLOCKS and statement.kind not in _SAID_BEFOREHAND:
+            return False
     return True
 
 

@@ -16,6 +16,7 @@ from iamata.formation.recorded.said import Said, neutral_order
 from iamata.formation.recorded.supersession import rank
 from iamata.formation.recorded.values import fields_of, same_value, value_of
 from iamata.formation.references import identifier_key
+from iamata.formation.staleness import long_unconfirmed
 from iamata.model.clinical_time import ClinicalTime, Clock, Period, Precision, Timed
 from iamata.model.coding import CodedText
 from iamata.model.conflict import Conflict, ConflictKind, Side
@@ -301,14 +302,18 @@ def _currency(kind: Kind, standing: Standing, when: Timed | None, counting: list
     if kind in EVENT_KINDS:
         return Currency.PAST
     if standing in (Standing.ACTIVE, Standing.ON_HOLD):
-        over = end is not None and end.latest is not None and end.latest < now and kind is not Kind.ALLERGY
-        return Currency.PAST if over else Currency.CURRENT
+        if end is not None and end.latest is not None and end.latest < now and kind is not Kind.ALLERGY:
+            return Currency.PAST
+        last = max((m.stated_s for m in counting if m.stated_s is not None), default=None)
+        return Currency.UNKNOWN if long_unconfirmed(kind, last, now) else Currency.CURRENT
     if standing in (Standing.INACTIVE, Standing.RESOLVED, Standing.STOPPED, Standing.CANCELLED, Standing.NOT_DONE):
         return Currency.PAST
     if standing is Standing.COMPLETED:
         return Currency.PAST if kind is Kind.MEDICATION else Currency.CURRENT
     if end is not None and end.latest is not None and end.latest < now:
         return Currency.PAST
+    if all(member.statement.aspect is Aspect.BILLED for member in counting):
+        return Currency.UNKNOWN  # a bill says what was treated that day, not that it lasts
     if kind in (Kind.CONDITION, Kind.ALLERGY, Kind.SOCIAL_HISTORY, Kind.DEMOGRAPHIC, Kind.FAMILY_HISTORY):
         return Currency.CURRENT
     return Currency.UNKNOWN

@@ -1,4 +1,5 @@
-"""Which of several contents of one record is current? By version, then its own date, then status, then arrival.
+"""Which of several contents of one record is current? By version, then its own date, then status, then arrival; none
+once the source has deleted it.
 
 This is the one place where arrival decides: between two contents of one record of one source that nothing else orders
 the later received supersedes, the earlier is history (design 02, laws).
@@ -39,6 +40,9 @@ def superseded(statements: Iterable[Statement], received: Mapping[str, datetime]
     for contents in records.values():
         if len(contents) < 2:
             continue
+        contents = _undeleted(contents, received, replaced)
+        if not contents:
+            continue
         latest = max(map(_revision, contents))
         parts: dict[str, list[Statement]] = defaultdict(list)
         for statement in contents:
@@ -51,6 +55,35 @@ def superseded(statements: Iterable[Statement], received: Mapping[str, datetime]
             if statement.id != successor.id and (_revision(statement) != latest or statement.part in parts):
                 replaced[statement.id] = successor.id
     return replaced
+
+
+def _undeleted(
+    contents: list[Statement], received: Mapping[str, datetime], replaced: dict[str, str]
+) -> list[Statement]:
+    """The contents that no deletion of the record ended; the others are replaced by the last deletion.
+
+    A deletion ends what was last updated until then (where one of the two does not say when: what arrived until then).
+    A record that is written again after it was deleted counts again (FHIR R4 http, delete).
+    """
+    deletions = [statement for statement in contents if _deletes(statement)]
+    if not deletions:
+        return contents
+    last = max(deletions, key=lambda s: (_revision(s)[1], received[s.id], s.digest))
+    standing = []
+    for statement in contents:
+        if _deletes(statement):
+            continue
+        updated, deleted = _revision(statement)[1], _revision(last)[1]
+        later = updated > deleted if updated and deleted else received[statement.id] > received[last.id]
+        if later:
+            standing.append(statement)
+        else:
+            replaced[statement.id] = last.id
+    return standing
+
+
+def _deletes(statement: Statement) -> bool:
+    return statement.standing is Standing.ENTERED_IN_ERROR and statement.status == "deleted"
 
 
 def _revision(statement: Statement) -> tuple[int, int]:
