@@ -1,1 +1,1 @@
-""""""
+"""How others reach the engine: HTTP, the command line, and the shapes they speak."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from iamata.interfaces.cli import reading, running, telling, writing
+from iamata.interfaces.cli import deciding, reading, running, telling, writing
 from iamata.interfaces.cli.demo import command as demo
 from iamata.interfaces.cli.failures import EXIT_CODES, Answering
 
@@ -42,7 +42,7 @@ def _root(
     """
 
 
-_START, _IN, _LOOK, _ASK, _RUN = "Start here", "Put in", "Look around", "Ask", "Run"
+_START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
 
 app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_IN)(writing.ingest)
@@ -54,6 +54,10 @@ app.command(rich_help_panel=_LOOK)(reading.search)
 app.command(rich_help_panel=_ASK)(telling.context)
 app.command(rich_help_panel=_ASK)(telling.explain)
 app.command(rich_help_panel=_ASK)(telling.conflicts)
+app.command(rich_help_panel=_DECIDE)(deciding.review)
+app.command(rich_help_panel=_DECIDE)(deciding.rule)
+app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
+app.command(rich_help_panel=_DECIDE)(deciding.retract)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.doctor)
 app.command(rich_help_panel=_RUN)(running.version)

@@ -16,6 +16,7 @@ from iamata.model.decision import Decision
 from iamata.model.graph import Graph
 from iamata.model.link import LinkType
 from iamata.model.reading import Citation, Explanation, Hit, Listing, Page, Testimony
+from iamata.model.ruling import Ruling
 from iamata.model.statement import Statement
 
 _INDEX = "/_index.md"
@@ -217,6 +218,27 @@ def explanation(of: Explanation) -> Json:
         "links": list(of.links),
         "authority": authority(of.authority),
     }
+
+
+def ruling(of: Ruling) -> Json:
+    """What a person decided, on which records."""
+    sides = {
+        name: given({"source": ref.source, "record": ref.key, "part": ref.part})
+        for name, ref in (("left", of.left), ("right", of.right))
+        if ref is not None
+    }
+    return given(
+        {
+            "id": of.id,
+            "kind": of.kind.value,
+            "by": of.by,
+            "decidedAt": of.decided_at.isoformat(),
+            **sides,
+            "field": of.field,
+            "withdraws": of.withdraws,
+            "reason": of.reason,
+        }
+    )
 
 
 def decisions(of: Iterable[Decision]) -> list[Json]:

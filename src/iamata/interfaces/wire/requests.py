@@ -15,6 +15,7 @@ import msgspec
 from iamata.errors import BadInput, InvalidValue
 from iamata.interfaces.wire.ids import check_new
 from iamata.model.context import ContextRequest
+from iamata.model.ruling import RulingKind
 from iamata.model.scope import Subject, patient
 from iamata.model.session import Session, Speaker, Turn
 from iamata.model.statement import Aspect
@@ -85,8 +86,25 @@ class ExplainBody(msgspec.Struct, frozen=True, rename="camel"):
 
     patient: Words
     item: Words
+    task: str = "general"
     known_at: str | None = None
     true_at: str | None = None
+
+
+class RulingBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST …/rulings`: what is decided, on which statements; `field` for `value-is-right`."""
+
+    kind: RulingKind
+    left: Words
+    right: str = ""
+    field: str = ""
+    reason: str = ""
+
+
+class RetractionBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST …/retractions`: the name of the source to take out."""
+
+    source: Words
 
 
 Body = TypeVar("Body")

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from iamata.interfaces.http.routes import contexts, graph, ingestions, patients, pending, reports, sessions, tree
+from iamata.interfaces.http.routes import (
+    contexts,
+    graph,
+    ingestions,
+    patients,
+    pending,
+    reports,
+    review,
+    sessions,
+    tree,
+)
 
 ROUTERS: tuple[APIRouter, ...] = (
     patients.router,
@@ -13,6 +23,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     graph.router,
     sessions.router,
     reports.router,
+    review.router,
     contexts.router,
     pending.router,
 )

@@ -61,6 +61,7 @@ def explain(served: Here, access: Who, body: JsonBody, when: When) -> Response:
     found = served.engine.explain(
         asked.patient,
         to_model(asked.item),
+        task=asked.task,
         known_at=times.known_at,
         true_at=times.true_at,
         access=access,
