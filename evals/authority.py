@@ -1,19 +1,19 @@
-"""Does the weight order pairs of items as people did beforehand? `python -m evals.authority [--json]`.
+"""Does the weight order pairs of items as people did beforehand?
 
 Reads `tests/cases/authority/pairs.json`. Each item of a pair is weighed on its own, as one side with just the witnesses
-it is given. Prints how many pairs there are and how many agree, for the pairs that may be tuned on and for those held
-out; `--misses` names the pairs that do not agree (of the held-out ones only how many).
+it is given. Held-out pairs are weighed only with `--held-out`, and then only counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from evals.shape import Figures, Options, Outcome, Row, skipped
 from iamata import authority
 from iamata.model.attribution import (
     Attribution,
@@ -151,50 +151,38 @@ def _graph(item: Mapping[str, Any], age_years: float | None) -> Graph:
     )
 
 
-def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """How many pairs, and how many agree."""
-    return {"pairs": len(rows), "agree": sum(agrees(row) for row in rows)}
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m evals.authority", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="one object with figures and rows")
-    parser.add_argument("--misses", action="store_true", help="name the open pairs that do not agree")
-    args = parser.parse_args(argv)
+def run(options: Options) -> Outcome:
     if not PAIRS.is_file():
-        print("authority: skipped, no pairs.json")
-        return 0
-    rows = pairs()
-    tuned = [row for row in rows if not row.get("held_out")]
-    held_out = [row for row in rows if row.get("held_out")]
-    counted = {"tuned": figures(tuned), "held_out": figures(held_out)}
-    if args.json:
-        misses = [row["id"] for row in tuned if not agrees(row)]
-        told = [{"id": row["id"], "held_out": bool(row.get("held_out")), "agrees": agrees(row)} for row in rows]
-        total = figures(rows)
-        print(
-            json.dumps(
-                {
-                    "eval": "authority",
-                    "data": ["pairs.json"],
-                    "figures": {**total, **counted},
-                    "rows": told,
-                    "misses": misses,
-                }
-            )
-        )
-        return 0
-    for name, figure in counted.items():
-        share = figure["agree"] / figure["pairs"] if figure["pairs"] else 0.0
-        print(f"authority  {name:9} pairs {figure['pairs']:4}  agree {figure['agree']:4}  {share:.3f}")
-    for row in tuned if args.misses else ():
-        if not agrees(row):
-            a, b = weighed(row, "a"), weighed(row, "b")
-            print(
-                f"  {row['id']}: {row['task']}, {a.aspect}; a {a.log_odds:.3f}, b {b.log_odds:.3f}, more {row['more']}"
-            )
-    return 0
+        return skipped("authority", "no pairs.json")
+    rows: list[Row] = []
+    misses = []
+    for pair in pairs():
+        held_out = bool(pair.get("held_out"))
+        if held_out and not options.held_out:
+            continue
+        right = agrees(pair)
+        rows.append({"id": pair["id"], "held_out": held_out, "agrees": right})
+        if not right and not held_out:
+            a, b = weighed(pair, "a"), weighed(pair, "b")
+            said = f"a {a.log_odds:.3f}, b {b.log_odds:.3f}, more {pair['more']}"
+            misses.append(f"{pair['id']}: {pair['task']}, {a.aspect}; {said}")
+    return Outcome("authority", ["tests/cases/authority/pairs.json"], figures(rows), rows, misses)
+
+
+def figures(rows: Sequence[Row]) -> Figures:
+    """How many pairs, and how many agree: all, and held-out ones apart."""
+    found = _count(rows)
+    for name, held_out in (("tuned", False), ("held_out", True)):
+        if some := [row for row in rows if row["held_out"] is held_out]:
+            found[name] = _count(some)
+    return found
+
+
+def _count(rows: Sequence[Row]) -> Figures:
+    return {"pairs": len(rows), "agree": sum(row["agrees"] for row in rows)}
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    from evals.__main__ import main
+
+    raise SystemExit(main(["authority", *sys.argv[1:]]))

@@ -1,21 +1,21 @@
-"""How many hand-made conversation cases give the memories they should? `python -m evals.first_memories [--json]`.
+"""How many of the hand-made conversation cases give the memories they should?
 
 Reads `tests/cases/memories/first.json`, learns each case as a session of its turns, and looks at the memories of its
-last turn. A case passes when every expected memory is there and none of those that must not be. Prints n and score for
-the cases that may be tuned on and for those held out; `--misses` names the tuned ones that fail and why, of the
-held-out ones only how many.
+last turn. A case passes when every expected memory is there and none of those that must not be. Held-out cases are
+learned only with `--held-out`, and then only counted.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from evals.shape import Figures, Options, Outcome, Row, skipped
 from iamata.formation.learned import learn
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
@@ -161,25 +161,37 @@ def score(which: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"n": len(which), "passed": passed, "score": round(passed / len(which), 3) if which else None}
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--misses", action="store_true", help="name the tuned cases that fail, and why")
-    options = parser.parse_args(arguments)
-    everything = cases()
-    tuned = [case for case in everything if not case.get("held_out")]
-    held_out = [case for case in everything if case.get("held_out")]
-    result = {"tuned": score(tuned), "held_out": score(held_out)}
-    if options.json:
-        print(json.dumps(result))
-        return
-    for name, figures in result.items():
-        print(f"{name:9} n {figures['n']:4}  passed {figures['passed']:4}  score {figures['score']}")
-    if options.misses:
-        for case in tuned:
-            for why in misses(case):
-                print(f"  {case['id']}: {why}")
+def run(options: Options) -> Outcome:
+    if not CASES.is_file():
+        return skipped("memories", "no first.json")
+    rows: list[Row] = []
+    told = []
+    for case in cases():
+        held_out = bool(case.get("held_out"))
+        if held_out and not options.held_out:
+            continue
+        why = misses(case)
+        rows.append({"id": case["id"], "held_out": held_out, "passed": not why})
+        if why and not held_out:
+            told.append(f"{case['id']}: {'; '.join(why)}")
+    return Outcome("memories", ["tests/cases/memories/first.json"], figures(rows), rows, told)
+
+
+def figures(rows: Sequence[Row]) -> Figures:
+    """How many cases, how many pass, and the share: all, and held-out ones apart."""
+    found = _count(rows)
+    for name, held_out in (("tuned", False), ("held_out", True)):
+        if some := [row for row in rows if row["held_out"] is held_out]:
+            found[name] = _count(some)
+    return found
+
+
+def _count(rows: Sequence[Row]) -> Figures:
+    passed = sum(row["passed"] for row in rows)
+    return {"n": len(rows), "passed": passed, "score": round(passed / len(rows), 3) if rows else None}
 
 
 if __name__ == "__main__":
-    main()
+    from evals.__main__ import main
+
+    raise SystemExit(main(["memories", *sys.argv[1:]]))

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from evals.shape import ROOT
 from iamata.engine import Engine
 from iamata.model.conflict import Conflict
 from iamata.model.document import Receipt
@@ -23,7 +24,7 @@ from iamata.model.graph import Graph
 from iamata.model.reading import Format
 from iamata.model.statement import Statement
 
-CASES = Path(__file__).parents[1] / "cases" / "reconciliation" / "cases.json"
+CASES = ROOT / "tests" / "cases" / "reconciliation" / "cases.json"
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PATIENT = "gold"
 Case = dict[str, Any]
