@@ -451,7 +451,8 @@ def _inferred(
 def _second_hand(people: Mapping[Part, list[_Who]]) -> bool:
     """The item says that its content does not come from the one who recorded it."""
     return any(
-        who.evidence.element == "primarySource" and who.evidence.value == "false" for who in people.get(Part.FLAG, ())
+        who.evidence.element.partition("/")[0] == "primarySource" and who.evidence.value == "false"
+        for who in people.get(Part.FLAG, ())
     )
 
 

@@ -17,6 +17,7 @@ from iamata.formation.attribution import Resolver
 from iamata.formation.recorded.candidates import comparisons
 from iamata.formation.recorded.clustering import Clusters
 from iamata.formation.recorded.comparison import Comparison
+from iamata.formation.recorded.concepts import groups
 from iamata.formation.recorded.identity import doubted_sources
 from iamata.formation.recorded.merging import merge
 from iamata.formation.recorded.negations import category, covers, ended_by
@@ -26,6 +27,7 @@ from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import superseded
 from iamata.formation.references import Directory
+from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import Clock
 from iamata.model.coding import CodedText
 from iamata.model.conflict import Conflict, ConflictKind, Side
@@ -47,8 +49,8 @@ FOLD_VERSION = "fold/1"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 _NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and-not-done"})
-# A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had not
-# happened, which leaves out everything but what can be said beforehand.
+# A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had
+# not happened, which leaves out everything but what can be said beforehand.
 _SAID_CLOCKS = frozenset(
     {Clock.ASSERTED, Clock.AUTHORED, Clock.ORDERED, Clock.ISSUED, Clock.STATUS_CHANGED, Clock.SIGNED, Clock.VERIFIED}
 )
@@ -80,20 +82,15 @@ def form(
 
     found, references, unresolved = _references(statements, directory)
     items = [
-        said(
-            s,
-            _concept(s, references.get(s.id, ()), directory),
-            attributions[s.id],
-            min(x.received_at for x in sightings[s.id]),
-        )
+        _said(s, directory, attributions[s.id], sightings[s.id][0].received_at)
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
     facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
     sessions, memories = _talk(held, moment)
-    for link in linking.link(memories.values(), facts.values(), mint=mint):
-        links[link.id] = link
+    if memories:
+        links |= {link.id: link for link in linking.link(memories.values(), facts.values(), mint=mint)}
     shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
     documents = _documents(held, moment, {seen.document for id in shown for seen in sightings.get(id, ())})
     return Graph(
@@ -211,9 +208,12 @@ def _references(
     return found, resolved, unresolved
 
 
-def _concept(
-    statement: Statement, references: Iterable[tuple[Reference, str]], directory: Directory
-) -> CodedText | None:
+def _said(statement: Statement, directory: Directory, attribution: Attribution, received_at: datetime) -> Said:
+    concept = _concept(statement, directory)
+    return said(statement, concept, attribution, received_at, groups(statement.kind, concept))
+
+
+def _concept(statement: Statement, directory: Directory) -> CodedText | None:
     """The statement's own concept, or that of the medication or device it refers to, or the name shown beside it."""
     if statement.concept is not None and statement.concept.display:
         return statement.concept

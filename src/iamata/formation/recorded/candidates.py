@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from iamata.formation.recorded.comparison import MODES, Comparison, at_other_times, compare, same_item
-from iamata.formation.recorded.concepts import relate
+from iamata.formation.recorded.concepts import Relation, relate
 from iamata.formation.recorded.said import Said
 from iamata.formation.references import identifier_key
 
@@ -40,9 +40,16 @@ def unreliable_identifiers(items: Iterable[Said]) -> frozenset[tuple[str, str, s
         for _, item in block:
             by_source[item.source].append(item)
         for source, same in by_source.items():
-            if any(not relate(same[0], other).compatible or at_other_times(same[0], other) for other in same[1:]):
+            if any(_two_things(same[0], other) for other in same[1:]):
                 bad.add((same[0].kind, source, key))
     return frozenset(bad)
+
+
+def _two_things(left: Said, right: Said) -> bool:
+    """Incompatible concepts or other times. One that names no concept (a cancellation by number) shows nothing."""
+    relation = relate(left, right)
+    unnamed = relation is Relation.UNKNOWN and not (left.name and right.name)
+    return not (relation.compatible or unnamed) or at_other_times(left, right)
 
 
 def _identifier_blocks(items: Iterable[Said]) -> Mapping[tuple[str, str], list[tuple[str, Said]]]:
@@ -76,10 +83,8 @@ def _by_concept(
         if MODES.get(item.kind) == "one":
             blocks["one"].append(item)
         elif MODES.get(item.kind) != "keyed":
-            for key in item.keys or {item.name} - {""}:
+            for key in item.keys | item.groups | ({item.name} - {""}):
                 blocks[key].append(item)
-            if item.keys and item.name:
-                blocks[item.name].append(item)
     for key in sorted(blocks):
         ordered = sorted(blocks[key], key=_by_time)
         for index, left in enumerate(ordered):

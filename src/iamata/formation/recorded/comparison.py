@@ -71,9 +71,11 @@ def compare(left: Said, right: Said, *, identifier: str = "", unreliable: bool =
         return verdict(Verdict.REJECT, "identifier-on-other-concept", apart=True)
     if MODES.get(left.kind) == "keyed":
         return verdict(Verdict.REJECT, "no-shared-identifier")
+    if relation is Relation.REVIEW:
+        return verdict(Verdict.REJECT, "concept-review", Quality.UNCERTAIN)
     if not relation.same:
         return verdict(Verdict.REJECT, f"concept-{relation}")
-    rule = "code" if relation is Relation.SAME_CODE else "name"
+    rule = relation.removeprefix("same-")
     quality = Quality.CONFIRMED if relation is Relation.SAME_CODE else Quality.PROBABLE
     match MODES.get(left.kind):
         case "episode":

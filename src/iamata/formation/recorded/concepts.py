@@ -1,50 +1,99 @@
-"""Are two concepts the same, refining, different, or can't we say? Codes first, then folded names."""
+"""Are two concepts the same, refining, different, or can't we say? Codes first, then what the tables know, then names.
+
+Names are folded, never guessed at: for medications, substances and vaccines an unlike name that the tables do not know
+is another thing.
+"""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 from iamata.formation.recorded.said import Said
+from iamata.model.coding import CodedText
+from iamata.model.statement import Kind
+from iamata.terminology import drugs, vaccines
 from iamata.terminology.names import fold
 
 _LATERALITY = frozenset({"left", "right", "bilateral"})
+_MEDICINES = frozenset({Kind.MEDICATION, Kind.MEDICATION_EVENT})
 
 
 class Relation(StrEnum):
     SAME_CODE = "same-code"
+    SAME_CONCEPT = "same-concept"  # the tables know both: ingredients, substance, vaccine group
     SAME_NAME = "same-name"
-    REFINES = "refines"  # the words of one are among the words of the other
+    REFINES = "refines"  # one is a part of the other, or its less specific name
+    REVIEW = "review"  # something that matters is not said on one side: a person must tell
     DIFFERENT = "different"
     UNKNOWN = "unknown"
 
     @property
     def same(self) -> bool:
-        return self in (Relation.SAME_CODE, Relation.SAME_NAME)
+        return self in (Relation.SAME_CODE, Relation.SAME_CONCEPT, Relation.SAME_NAME)
 
     @property
     def compatible(self) -> bool:
-        return self in (Relation.SAME_CODE, Relation.SAME_NAME, Relation.REFINES)
+        return self.same or self in (Relation.REFINES, Relation.REVIEW)
+
+
+_OF_DRUGS = {
+    drugs.Relation.SAME: Relation.SAME_CONCEPT,
+    drugs.Relation.REFINES: Relation.REFINES,
+    drugs.Relation.REVIEW: Relation.REVIEW,
+    drugs.Relation.DIFFERENT: Relation.DIFFERENT,
+}
+
+
+def groups(kind: Kind, concept: CodedText | None) -> frozenset[str]:
+    """What the tables know a concept as, for finding candidates; empty if nothing."""
+    if concept is None:
+        return frozenset()
+    if kind in _MEDICINES:
+        drug = drugs.read(concept)
+        return frozenset({f"drug:{' + '.join(sorted(drug.ingredients))}"}) if drug else frozenset()
+    if kind is Kind.ALLERGY:
+        substance = drugs.substance(concept)
+        return frozenset({f"substance:{substance}"}) if substance else frozenset()
+    if kind is Kind.IMMUNIZATION:
+        found = vaccines.group(concept)
+        return frozenset({f"vaccine:{' + '.join(sorted(found))}"}) if found else frozenset()
+    return frozenset()
 
 
 def relate(left: Said, right: Said) -> Relation:
-    """How two statements' concepts relate.
+    """How the concepts of two statements of one kind relate; symmetric.
 
-    A shared code decides, unless both also carry another code of one system that differ and their names differ (a panel
-    code next to a member code). With no shared code but codes of one system on both sides they are different, whatever
-    the names say. Otherwise equal names are the same, and a name within the other refines it.
+    A shared code decides. Else what the tables know of both does. Else codes of one system that differ are different,
+    whatever the names say; and with no code in common to compare, equal names are the same, and a name within the
+    other refines it.
     """
     if left.keys & right.keys:
         return Relation.SAME_CODE
+    known = _known(left, right)
+    if known is not None:
+        return known
     comparable = {key.partition("|")[0] for key in left.keys} & {key.partition("|")[0] for key in right.keys}
+    a, b = set(left.name.split()), set(right.name.split())
+    within = bool(a) and bool(b) and a != b and (a < b or b < a)
     if comparable:
-        a, b = set(left.name.split()), set(right.name.split())
-        return Relation.REFINES if a and b and a != b and (a < b or b < a) else Relation.DIFFERENT
-    if not left.name or not right.name:
+        return Relation.REFINES if within else Relation.DIFFERENT
+    if not a or not b:
         return Relation.UNKNOWN
     if left.name == right.name:
         return Relation.SAME_NAME
-    a, b = set(left.name.split()), set(right.name.split())
-    return Relation.REFINES if a < b or b < a else Relation.DIFFERENT
+    return Relation.REFINES if within else Relation.DIFFERENT
+
+
+def _known(left: Said, right: Said) -> Relation | None:
+    """What the tables say of the two; None where they do not know both."""
+    if left.concept is None or right.concept is None or not left.groups or not right.groups:
+        return None
+    if left.kind in _MEDICINES:
+        a, b = drugs.read(left.concept), drugs.read(right.concept)
+        return _OF_DRUGS[drugs.same(a, b)] if a is not None and b is not None else None
+    if left.groups == right.groups:
+        return Relation.SAME_CONCEPT
+    return Relation.DIFFERENT
 
 
 def laterality(item: Said) -> frozenset[str]:

@@ -17,10 +17,11 @@ from iamata.terminology.names import fold
 
 
 def doubted_sources(items: Iterable[Said]) -> frozenset[frozenset[str]]:
-    """The pairs of sources that may be about two persons."""
+    """The pairs of sources that may be about two persons, by what says both a name and a birth date (an address alone
+    says nothing of who it is)."""
     people: dict[str, list[Said]] = defaultdict(list)
     for item in items:
-        if item.kind is Kind.DEMOGRAPHIC:
+        if item.kind is Kind.DEMOGRAPHIC and item.statement.field("birth_date") and item.statement.field("name"):
             people[item.source].append(item)
     return frozenset(
         frozenset({a, b})

@@ -25,7 +25,8 @@ _RUNNING = frozenset({Standing.ACTIVE, Standing.ON_HOLD})
 
 
 class Said(msgspec.Struct, frozen=True, gc=False):
-    """A statement in the fold. `name` is its folded name, `keys` its normal codes, `received_at` its first sighting."""
+    """A statement in the fold. `name` is its folded name, `keys` its normal codes, `groups` what the tables know it
+    as, `received_at` its first sighting."""
 
     statement: Statement
     concept: CodedText | None
@@ -33,6 +34,7 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     received_at: datetime
     name: str
     keys: frozenset[str]
+    groups: frozenset[str] = frozenset()
 
     @property
     def id(self) -> str:
@@ -95,7 +97,13 @@ class Said(msgspec.Struct, frozen=True, gc=False):
         )
 
 
-def said(statement: Statement, concept: CodedText | None, attribution: Attribution, received_at: datetime) -> Said:
+def said(
+    statement: Statement,
+    concept: CodedText | None,
+    attribution: Attribution,
+    received_at: datetime,
+    groups: frozenset[str] = frozenset(),
+) -> Said:
     """Fold the name and collect the keys once."""
     return Said(
         statement,
@@ -104,6 +112,7 @@ def said(statement: Statement, concept: CodedText | None, attribution: Attributi
         received_at,
         fold(concept.display) if concept else "",
         frozenset(concept.keys) if concept else frozenset(),
+        groups,
     )
 
 
