@@ -3,12 +3,12 @@
 IamataError
 ├── BadInput          mend the input and send it again
 │   ├── UnknownFormat
-│   └── InvalidValue  a noun was made with a value it cannot have
+│   ├── InvalidValue  a noun was made with a value it cannot have
+│   └── TooLarge      send less, or in pieces
 ├── NotFound          ask for something else
 │   └── Gone          it was here; retracted or erased, and will not come back
 ├── Conflict          what is stored does not allow it (an edited transcript, a taken id)
 ├── NotAllowed        policy says no; the reasons are fields
-├── TooLarge          send less, or in pieces
 ├── Unavailable       try again later, or install what is missing
 └── Bug               ours; please report it
 

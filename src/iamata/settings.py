@@ -26,6 +26,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
       by every submission; the rest only bounds how soon the work of a lost worker is taken over.
     - `log_level` (IAMATA_LOG_LEVEL): debug, info, warning or error. Logs hold route templates and ids at any level.
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
+
+    Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
+    key store. PostgreSQL needs it; SQLite's lies beside the database file unless it is given.
     """
 
     db: str = "iamata.db"

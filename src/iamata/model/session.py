@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
+from iamata.errors import InvalidValue
 from iamata.model.clinical_time import check_aware
+
+_SESSION_ID = re.compile(r"[^\x00-\x1f\x7f\ud800-\udfff]{1,512}\Z")
 
 
 class Speaker(StrEnum):
@@ -47,6 +51,13 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __post_init__(self) -> None:
         check_aware("received_at", self.received_at)
+
+
+def check_session_id(id: str) -> None:
+    """Raises InvalidValue for an id that could not be stored or shown: empty, over 512 characters, with control
+    characters or half a surrogate pair."""
+    if not _SESSION_ID.match(id):
+        raise InvalidValue("a session id has 1 to 512 characters, none of them a control character", place="session")
 
 
 class Session(msgspec.Struct, frozen=True, omit_defaults=True):
