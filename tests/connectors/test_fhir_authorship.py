@@ -390,3 +390,20 @@ def test_messages_are_read_as_text_of_their_sender() -> None:
     assert [(p.part, p.text, named(p.authorship[0])) for p in parsed.passages] == [
         ("payload/0/contentString", "The rash is back.", "Patient/p")
     ]
+
+
+def test_a_composition_with_an_object_for_a_list_and_a_list_for_an_object_is_read() -> None:
+    """Found in a public patient summary (NL_Drimpy_01): `author` is an object, `type.coding` a list of lists."""
+    composition = {
+        "resourceType": "Composition",
+        "id": "s",
+        "status": "final",
+        "type": {"coding": [[{"system": "http://loinc.org", "code": "60591-5"}]]},
+        "subject": OF_P,
+        "author": OF_P,
+        "title": "Summary",
+    }
+    found = only(read(composition))
+    assert who(found) == [("author", "author/0", "Patient/p")]
+    assert found.concept is not None
+    assert found.concept.keys == ("loinc|60591-5",)

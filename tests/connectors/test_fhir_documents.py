@@ -79,7 +79,7 @@ def test_brackets_inside_strings_do_not_count_as_nesting() -> None:
     assert only(read_bytes(body)).kind is Kind.DEMOGRAPHIC
 
 
-def test_r5_is_recognised_and_refused() -> None:
+def test_r5_that_is_sent_as_r4_is_refused_and_named() -> None:
     r5 = {
         "resourceType": "MedicationRequest",
         "subject": OF_P,
@@ -119,14 +119,14 @@ def test_every_entry_and_contained_resource_has_a_line_at_its_place() -> None:
         ("/entry/0/resource", "structured", ""),
         ("/entry/1/resource", "structured", ""),
         ("/entry/1/resource/contained/0", "structured", ""),
-        ("/entry/2", "ignored", "unsupported"),
+        ("/entry/2", "structured", ""),
         ("/entry/3", "ignored", "empty"),
         ("/entry/4/resource", "ignored", "unsupported"),
         ("/entry/5/resource", "ignored", "unusable"),
         ("/entry/6/resource/entry/0/resource", "structured", ""),
         ("/entry/7", "ignored", "unusable"),
     ]
-    assert "not applied yet" in line(parsed, "/entry/2").detail
+    assert line(parsed, "/entry/2").label == "DELETE Condition"
     assert line(parsed, "/entry/4/resource").label == "OperationOutcome"
     places = {sighting.place.pointer for sighting in parsed.sightings}
     assert {"/entry/1/resource/contained/0", "/entry/6/resource/entry/0/resource"} <= places

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
 from iamata.connectors import registry
+from iamata.connectors.archives import opened
+from iamata.connectors.fhir.exports import not_taken, split
 from iamata.engine.door import Door
 from iamata.engine.transcripts import unseen
 from iamata.errors import BadInput, IamataError, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.learned import learn
 from iamata.model.access import Access
-from iamata.model.document import Document, IngestionStatus, Receipt
+from iamata.model.document import Document, IngestionStatus, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.identifiers import content_digest
 from iamata.model.patient import PatientRow
@@ -22,11 +25,18 @@ from iamata.model.provenance import SourceKind
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
-from iamata.model.session import Message, Turn
+from iamata.model.session import Message, Turn, check_session_id
 from iamata.ports import Accepted, Work
 
 _LEASE_S = 120.0
 _ATTEMPTS = 5
+
+
+class Exported(NamedTuple):
+    """What became of an export: a receipt for each document, and a line for what belongs to no patient."""
+
+    receipts: tuple[Receipt, ...]
+    lines: tuple[IntakeLine, ...]
 
 
 class Writing(Door):
@@ -104,6 +114,56 @@ class Writing(Door):
         )
         return self._accept("ingest", accepted, access, form=form)
 
+    def ingest_export(
+        self,
+        files: Iterable[tuple[str, bytes]],
+        *,
+        source: str,
+        format: str = "",
+        source_kind: SourceKind | None = None,
+        patients: Mapping[str, str] | None = None,
+        form: bool = True,
+        access: Access | None = None,
+    ) -> Exported:
+        """Accept an export of many patients: names and bytes of NDJSON files, or archives of them (ZIP, tar, gzip).
+
+        Each patient's lines become one document, filed under the patient's id in the export, or under what `patients`
+        calls it (two sources may mean two people by one id). A deletion goes to the patients that hold the record from
+        this source. Raises TooLarge or BadInput for what cannot be opened; then nothing is stored. What stops later
+        (NotAllowed) leaves the documents before it, and sending it all again repeats harmlessly.
+        """
+        export = split(opened(files))
+        receipts, lines = [], list(export.lines)
+        for document in export.documents:
+            patient = (patients or {}).get(document.patient, document.patient)
+            try:
+                receipts.append(
+                    self.ingest(
+                        patient,
+                        document.body,
+                        format=format,
+                        source=source,
+                        source_kind=source_kind,
+                        form=form,
+                        access=access,
+                    )
+                )
+            except BadInput as error:
+                lines.append(not_taken("Patient", f"Patient/{document.patient}", type(error).__name__))
+        held_by = self._holders({deletion.record for deletion in export.deletions}, source, access)
+        for patient, records in held_by.items():
+            body = b"\n".join(deletion.body for deletion in export.deletions if deletion.record in records)
+            receipts.append(
+                self.ingest(patient, body, format=format or "fhir/r4", source=source, form=form, access=access)
+            )
+        known = {record for records in held_by.values() for record in records}
+        lines += [
+            not_taken("deletion", deletion.record, "no patient holds it from this source")
+            for deletion in export.deletions
+            if deletion.record not in known
+        ]
+        return Exported(tuple(receipts), tuple(lines))
+
     def append(
         self,
         patient: str,
@@ -122,6 +182,7 @@ class Writing(Door):
         appends lose and double nothing; their order is the order in which they were stored.
         """
         access, subject = self._begin("append", "write", access, patient_subject(patient))
+        check_session_id(session)
         mint = self._graphs.mint(patient)
         if not turns:
             raise BadInput("a session is appended to with at least one turn", place="messages")
@@ -226,6 +287,27 @@ class Writing(Door):
             raise BadInput("entries are of organizations, operators and agents; of patients there are records and talk")
         self._store.put_entry(entry)
         self._audit("put_entry", access, subject, (entry.id,))
+
+    def _holders(self, records: Set[str], source: str, access: Access | None) -> dict[str, set[str]]:
+        """Patient → those of these records of a source that it holds, of the patients that exist for the caller."""
+        found: dict[str, set[str]] = {}
+        page = 0
+        while records:
+            rows, _ = self._store.patients(offset=page * 100, limit=100)
+            for row in rows:
+                if access is not None and access.patients is not None and row.id not in access.patients:
+                    continue
+                held = {
+                    s.provenance.record.reference
+                    for s in self._graphs.held(row.id).statements
+                    if s.source == source and s.provenance.record.reference in records
+                }
+                if held:
+                    found[row.id] = held
+            if len(rows) < 100:
+                break
+            page += 1
+        return found
 
     def _receipt(self, subject: Subject, source: str, format: str, media_type: str, now: datetime) -> Receipt:
         return Receipt(

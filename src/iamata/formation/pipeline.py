@@ -25,7 +25,7 @@ from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.rulings import Rulings, in_force
 from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
 from iamata.formation.recorded.said import Said, said
-from iamata.formation.recorded.supersession import superseded
+from iamata.formation.recorded.supersession import deleted, superseded
 from iamata.formation.references import Directory
 from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import Clock
@@ -73,6 +73,8 @@ def form(
     passages = {p.id: p for p in held.passages if p.id in sightings and visible(p.labels)}
     last_seen = {s.id: max(seen.received_at for seen in sightings[s.id]) for s in statements}
     replaced = superseded(statements, last_seen)
+    gone = deleted(statements, replaced)
+    passages = {id: p for id, p in passages.items() if (p.provenance.source, p.provenance.record.key) not in gone}
     urls = {s.id: {seen.url for seen in sightings[s.id] if seen.url} for s in statements}
     directory = Directory(statements, superseded=frozenset(replaced), urls=urls)
     resolver = Resolver(statements, directory, dict(held.sources))

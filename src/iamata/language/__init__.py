@@ -1,1 +1,1 @@
-""""""
+"""What language models need to be counted and called: the token counter."""

@@ -18,6 +18,7 @@ from iamata.model.statement import Label
 POLICY_VERSION = "local/1"
 _READS = "read"
 _WRITES = "write"
+_AUDITS = "audit"
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -28,7 +29,9 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(access: Access, act: str, subject: Subject | None) -> Decision:
-    """`act` is `read` or `write`; `subject` None means a listing that is filtered afterwards."""
+    """`act` is `read`, `write` or `audit` (read the audit log); `subject` None: a listing, filtered afterwards."""
+    if act == _AUDITS:
+        return Decision("owner" in access.roles, ("owner" if "owner" in access.roles else "audit-is-read-by-owners",))
     if act == _WRITES and not access.may_write:
         return Decision(False, ("principal-may-not-write",))
     if subject is None:

@@ -7,7 +7,7 @@ from everything else the source has said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from iamata.connectors.fhir.references import reference
@@ -46,6 +46,17 @@ def evidence(resource: Json, rows: tuple[Rule, ...]) -> tuple[AuthorshipEvidence
 def nobody(type: str) -> tuple[AuthorshipEvidence, ...]:
     """The evidence of an item that names nobody."""
     return (AuthorshipEvidence(Part.NONE, type),)
+
+
+def with_labels(
+    found: tuple[AuthorshipEvidence, ...], inline: Iterable[tuple[str, str, str]]
+) -> tuple[AuthorshipEvidence, ...]:
+    """Evidence with the integrity labels (path, system, code) of the elements that say what the item is about; one on a
+    lesser element says nothing of the author of the whole."""
+    labels = [
+        AuthorshipEvidence(Part.LABEL, path, value=code) for path, system, code in inline if system == INTEGRITY_SYSTEM
+    ]
+    return (*(each for each in found if each.part is not Part.NONE or not labels), *labels)
 
 
 def _at(value: Any, path: tuple[str, ...], step: int, element: str) -> Iterator[tuple[str, Any]]:

@@ -1,11 +1,13 @@
 """What JSON do these bytes hold, within the limits? A JSON text is one root, NDJSON one root a line.
 
-Numbers keep their digits (Decimal). Of a key that stands twice in one object the last value is kept. Not here: whether
+Numbers keep their digits (Decimal). Of a key that stands twice in one object the last value is kept, and the place is
+named. Not here: whether
 the JSON is FHIR (`reader`).
 """
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -17,18 +19,21 @@ LIMIT_BYTES = 100_000_000
 LIMIT_DEPTH = 200
 
 _BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
+_COLONS = bytes(set(range(256)) - set(b'":'))
 _BOM = b"\xef\xbb\xbf"
 
 
 class Root(NamedTuple):
     """One JSON value and its JSON pointer in the document (`""`, or `/3` for the fourth line of NDJSON).
 
-    `fault` is not empty for a line that is no JSON; then `value` is None.
+    `fault` is not empty for a line that is no JSON; then `value` is None. `repeated` are the pointers of keys that
+    stand more than once in one object.
     """
 
     pointer: str
     value: Any
     fault: str = ""
+    repeated: tuple[str, ...] = ()
 
 
 def decode(body: bytes, *, limit_bytes: int = LIMIT_BYTES, limit_depth: int = LIMIT_DEPTH) -> list[Root]:
@@ -49,7 +54,8 @@ def decode(body: bytes, *, limit_bytes: int = LIMIT_BYTES, limit_depth: int = LI
     if lines:
         return [_line(number, line) for number, line in lines]
     try:
-        return [Root("", _decoder.decode(body))]
+        value = _decoder.decode(body)
+        return [Root("", value, "", _repeated(body, value, ""))]
     except msgspec.DecodeError as error:
         message, place = _fault(error, body)
         raise BadInput(f"the document is not JSON: {message}", place=place) from None
@@ -57,9 +63,7 @@ def decode(body: bytes, *, limit_bytes: int = LIMIT_BYTES, limit_depth: int = LI
 
 def check_depth(body: bytes, limit: int) -> None:
     """Raises TooLarge if brackets nest deeper than `limit` outside strings. One linear pass, no recursion."""
-    if b"\\" in body:
-        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
-    outside = b"".join(body.translate(None, _BRACKETS).split(b'"')[::2])
+    outside = _outside(body, _BRACKETS)
     depth = deepest = 0
     for char in outside:
         if char in b"[{":
@@ -70,6 +74,41 @@ def check_depth(body: bytes, limit: int) -> None:
                     raise TooLarge(f"the document nests deeper than the {limit} levels allowed")
         else:
             depth -= 1
+
+
+def _outside(body: bytes, deleted: bytes) -> bytes:
+    """What stands outside of strings, without the `deleted` bytes."""
+    if b"\\" in body:
+        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+    return b"".join(body.translate(None, deleted).split(b'"')[::2])
+
+
+def _repeated(body: bytes, value: Any, pointer: str) -> tuple[str, ...]:
+    """The places of keys that repeat in one object. Looked for only where more keys were sent than are kept: outside of
+    strings a colon follows each key (RFC 8259) and stands nowhere else."""
+    kept = msgspec.json.encode(value)
+    if _outside(body, _COLONS).count(b":") == _outside(kept, _COLONS).count(b":"):
+        return ()
+    found: list[str] = []
+    _walk(json.loads(body, object_pairs_hook=list), pointer, found)
+    return tuple(found)
+
+
+def _walk(value: Any, pointer: str, found: list[str]) -> None:
+    """An object is a list of pairs here, so that nothing is lost."""
+    if not isinstance(value, list):
+        return
+    seen: set[str] = set()
+    for index, each in enumerate(value):
+        if isinstance(each, tuple):
+            name, inner = each
+            at = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')[:64]}"
+            if name in seen and at not in found:
+                found.append(at)
+            seen.add(name)
+        else:
+            at, inner = f"{pointer}/{index}", each
+        _walk(inner, at, found)
 
 
 def _lines(body: bytes) -> list[tuple[int, bytes]]:
@@ -85,27 +124,29 @@ def _lines(body: bytes) -> list[tuple[int, bytes]]:
 
 def _line(number: int, line: bytes) -> Root:
     try:
-        return Root(f"/{number}", _decoder.decode(line))
+        value = _decoder.decode(line)
+        return Root(f"/{number}", value, "", _repeated(line, value, f"/{number}"))
     except msgspec.DecodeError as error:
         return Root(f"/{number}", None, f"not JSON: {_fault(error, line)[0]}")
 
 
-def _number(text: str) -> Decimal | str:
+def number(text: str) -> Decimal | str:
+    """A JSON number with its digits."""
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent beyond all bounds: kept as text, so that only its item is spoiled
         return text
 
 
-_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=_number)
+_decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(float_hook=number)
 
 
 def _fault(error: msgspec.DecodeError, body: bytes) -> tuple[str, str]:
     """The fault and its place; msgspec names the place as `(byte N)`."""
     message, found, rest = str(error).partition(" (byte ")
     message = message.removeprefix("JSON is malformed: ").lower()
-    if not found:
-        return message, ""
+    if not found:  # msgspec names no place for a text that ends too early: it is the end
+        return message, _line_and_column(body, len(body)) if "truncated" in message else ""
     offset = int(rest.rstrip(")"))
     # msgspec has read one byte beyond where the trailing characters begin.
     return message, _line_and_column(body, offset - 1 if message.startswith("trailing") else offset)

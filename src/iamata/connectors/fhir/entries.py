@@ -1,19 +1,21 @@
 """Which items does a submission hold, each with its place and its own identity?
 
 An item is a resource of its own: the single resource, a bundle's entry, a contained resource, a resource of a bundle
-inside a bundle. What is no item (an empty entry, a deletion) is a line of the intake at once. Not here: whose items
-they are (`patients`), what they say (`statements`).
+inside a bundle. A deletion is told apart; what is no item (an empty entry) is a line of the intake at once. Not here:
+whose items they are (`patients`), what they say (`statements`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import msgspec
 
 from iamata.connectors.fhir.decoding import Root
 from iamata.connectors.fhir.mappings import MAPPINGS
+from iamata.connectors.fhir.r5 import Rewritten, sent_path
 from iamata.connectors.fhir.values import Json, WrongShape, first_code, identifiers, mapping, objects, string
 from iamata.errors import BadInput
 from iamata.model.document import IntakeLine, Outcome, Reason
@@ -21,11 +23,14 @@ from iamata.model.identifiers import canonical_bytes
 from iamata.model.provenance import RecordIdentity
 from iamata.model.statement import Kind
 
+_RECORD = re.compile(r"(?:^|/)(?P<type>[A-Z][A-Za-z]+)/(?P<id>[A-Za-z0-9.-]{1,64})/?$")
+
 
 class Item(msgspec.Struct, kw_only=True):
     """One resource. `place` is its JSON pointer; `container` the item that contains it, `contained` those it contains.
 
-    `canonical` are the canonical bytes of the resource as it stands, its contained resources included.
+    `canonical` are the canonical bytes of the resource as it stands, its contained resources included. `resource` has
+    the shape of R4; `moved` says where its values stand in the document if it was sent in another (`r5`).
     """
 
     resource: Json
@@ -35,6 +40,11 @@ class Item(msgspec.Struct, kw_only=True):
     canonical: bytes
     container: Item | None = None
     contained: tuple[Item, ...] = ()
+    moved: dict[str, str] = {}
+
+    def sent(self, path: str) -> str:
+        """The path in the document of a path in `resource`."""
+        return sent_path(path, self.moved)
 
     @property
     def label(self) -> str:
@@ -45,18 +55,38 @@ class Item(msgspec.Struct, kw_only=True):
         return self.type
 
 
-class Entries(msgspec.Struct):
-    """Items in document order, the lines of what is none, and warnings (places only)."""
+class Deletion(NamedTuple):
+    """The source says that it deleted this record; `updated` is when, as sent, empty if it does not say."""
 
+    type: str
+    id: str
+    place: str
+    updated: str
+
+
+Shape = Callable[[Json], Rewritten]
+
+
+def _as_it_is(resource: Json) -> Rewritten:
+    return Rewritten(resource, {})
+
+
+class Entries(msgspec.Struct):
+    """Items and deletions in document order, the lines of what is neither, and warnings (places only)."""
+
+    shape: Shape
     items: list[Item]
+    deletions: list[Deletion]
     lines: list[IntakeLine]
     warnings: list[str]
 
 
-def entries(roots: Iterable[Root]) -> Entries:
-    """Every item of the roots. Raises BadInput if a JSON document is no FHIR resource; an odd NDJSON line is a line."""
-    found = Entries([], [], [])
-    for pointer, value, fault in roots:
+def entries(roots: Iterable[Root], *, shape: Shape = _as_it_is) -> Entries:
+    """Every item of the roots, each brought into the shape of R4 by `shape`. Raises BadInput if a JSON document is no
+    FHIR resource; an odd NDJSON line is a line."""
+    found = Entries(shape, [], [], [], [])
+    for pointer, value, fault, repeated in roots:
+        found.warnings += [f"a key stands twice, the last value is kept: {place}" for place in repeated[:20]]
         if fault:
             found.lines.append(ignored("line", pointer, Reason.UNUSABLE, detail=fault))
         elif isinstance(value, dict) and isinstance(value.get("resourceType"), str):
@@ -78,15 +108,15 @@ def _resource(value: Json, place: str, full_url: str, found: Entries) -> None:
         _bundle(value, place, found)
         return
     try:
-        found.items.extend(_item(value, place, full_url))
+        found.items.extend(_item(value, place, full_url, found.shape))
     except WrongShape as wrong:
         found.lines.append(unusable_shape(value, place, wrong))
 
 
-def unusable_shape(resource: Json, place: str, wrong: WrongShape) -> IntakeLine:
+def unusable_shape(resource: Json, place: str, wrong: WrongShape, moved: dict[str, str] | None = None) -> IntakeLine:
     """The line of an item spoiled by a value of the wrong JSON type, with the pointer of that value."""
     type = resource["resourceType"]
-    detail = f"{place}/{wrong.path_in(resource)} is no {wrong.wanted}"
+    detail = f"{place}/{sent_path(wrong.path_in(resource), moved or {})} is no {wrong.wanted}"
     return ignored(kind_of_line(type), place, Reason.UNUSABLE, label=type, detail=detail)
 
 
@@ -107,17 +137,16 @@ def _bundle(bundle: Json, place: str, found: Entries) -> None:
         )
         return
     for index, entry in enumerate(held):
-        _entry(entry, f"{place}/entry/{index}", found)
+        _entry(entry, f"{place}/entry/{index}", bundle, found)
 
 
-def _entry(entry: Any, place: str, found: Entries) -> None:
+def _entry(entry: Any, place: str, bundle: Json, found: Entries) -> None:
     if not isinstance(entry, dict):
         found.lines.append(ignored("entry", place, Reason.UNUSABLE, detail=f"{place} is no object"))
         return
     request, resource, full_url = entry.get("request"), entry.get("resource"), entry.get("fullUrl")
     if isinstance(request, dict) and request.get("method") == "DELETE":
-        detail = "a deletion: deletions are listed, not applied yet"
-        found.lines.append(ignored("deletion", place, Reason.UNSUPPORTED, label="DELETE", detail=detail))
+        _deletion(entry, request, place, bundle, found)
     elif resource is None:
         found.lines.append(ignored("entry", place, Reason.EMPTY, detail="an entry without a resource"))
     elif not isinstance(resource, dict) or not isinstance(resource.get("resourceType"), str):
@@ -127,10 +156,30 @@ def _entry(entry: Any, place: str, found: Entries) -> None:
         _resource(resource, f"{place}/resource", full_url if isinstance(full_url, str) else "", found)
 
 
-def _item(resource: Json, place: str, full_url: str) -> list[Item]:
+def _deletion(entry: Json, request: Json, place: str, bundle: Json, found: Entries) -> None:
+    """FHIR R4 http, delete: `Type/id`. A conditional one (`Type?…`) names no record."""
+    url = request.get("url")
+    name = _RECORD.search(url) if isinstance(url, str) else None
+    if name is None:
+        detail = f"{place}/request/url names no record: a conditional deletion is not applied"
+        found.lines.append(ignored("deletion", place, Reason.UNUSABLE, label="DELETE", detail=detail))
+        return
+    response, meta = entry.get("response"), bundle.get("meta")
+    said = (
+        response.get("lastModified") if isinstance(response, dict) else None,
+        bundle.get("timestamp"),
+        meta.get("lastUpdated") if isinstance(meta, dict) else None,
+    )
+    updated = next((each for each in said if isinstance(each, str) and each), "")
+    found.deletions.append(Deletion(name["type"], name["id"], place, updated))
+
+
+def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]:
     """The item and, after it, those it contains."""
+    rewritten = shape(resource)
     item = Item(
-        resource=resource,
+        resource=rewritten.resource,
+        moved=rewritten.moved,
         type=resource["resourceType"],
         place=place,
         record=_record(resource, full_url),
@@ -142,9 +191,11 @@ def _item(resource: Json, place: str, full_url: str) -> list[Item]:
         type = string(contained, "resourceType")
         if not type:
             raise WrongShape(at, "FHIR resource (it has no resourceType)")
+        rewritten = shape(contained)
         inner.append(
             Item(
-                resource=contained,
+                resource=rewritten.resource,
+                moved=rewritten.moved,
                 type=type,
                 place=f"{place}/{at}",
                 record=_contained_record(contained, type, item.record),

@@ -1,6 +1,7 @@
 """Which elements of each FHIR R4 type say what? One row of declarations a type; `details` adds what no row can say.
 
-Element names are those of the FHIR R4 (4.0.1) StructureDefinitions. A path is `a/b`; of a list its first element is
+Element names are those of the FHIR R4 (4.0.1) StructureDefinitions; R5 (5.0.0) names stand here only where R4 has no
+element that says the same, the others are rewritten (`r5`). A path is `a/b`; of a list its first element is
 taken. Not here: how values are read (`values`), what codes mean (`terminology.statuses`).
 """
 
@@ -64,6 +65,11 @@ def _times(*rows: str) -> tuple[TimeRule, ...]:
 
 
 _PERSON_FIELDS: Final = ("specialty concept",)
+# Of R4 the first two; R5 `participant` has them all, by function.
+_PARTICIPANTS: Final = (
+    *("asserter/* informant", "recorder/* recorder", "enterer/* enterer", "verifier/* verifier"),
+    "custodian/* custodian",
+)
 
 MAPPINGS: Final[dict[str, Mapping]] = {
     "Condition": Mapping(
@@ -71,7 +77,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         ("code",),
         _times("asserted recordedDate point"),
         _fields("category concept", "severity concept", "body_site bodySite concept", "evidence evidence/code concept"),
-        rules("asserter informant", "recorder recorder"),
+        rules(*_PARTICIPANTS),
         "condition",
     ),
     "AllergyIntolerance": Mapping(
@@ -79,7 +85,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         ("code",),
         _times("asserted recordedDate point", "occurred lastOccurrence point"),
         _fields("category texts", "type text", "criticality text"),
-        rules("asserter informant", "recorder recorder"),
+        rules(*_PARTICIPANTS),
         "allergy",
     ),
     "MedicationRequest": Mapping(
@@ -101,7 +107,8 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         rules(
             "requester author",
             "recorder enterer",
-            "reportedReference informant",
+            "reportedReference/* informant",
+            "informationSource/* informant",
             "reportedBoolean flag",
             "intent flag",
             "category/* flag",
@@ -113,7 +120,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         ("medicationCodeableConcept",),
         _times("effective effective choice", "asserted dateAsserted point"),
         _fields("category concept", "reason reasonCode concept", "status_reason statusReason concept"),
-        rules("informationSource informant", "category flag"),
+        rules("informationSource/* informant", "category/* flag"),
         "medication",
     ),
     "MedicationAdministration": Mapping(
@@ -171,6 +178,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
     "Procedure": Mapping(
         Kind.PROCEDURE,
         ("code",),
+        times=_times("asserted recorded point"),
         fields=_fields(
             "category concept",
             "body_site bodySite concept",
@@ -181,6 +189,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         ),
         evidence=rules(
             "asserter informant",
+            "reportedBoolean flag",
             "recorder recorder",
             "performer/*/actor performer",
             "performer/*/onBehalfOf on-behalf-of",
@@ -202,7 +211,9 @@ MAPPINGS: Final[dict[str, Mapping]] = {
             "dose_number protocolApplied/doseNumber choice",
             "series protocolApplied/series text",
         ),
-        rules("performer/*/actor performer", "primarySource flag", "reportOrigin flag"),
+        rules(
+            "informationSource informant", "performer/*/actor performer", "primarySource flag", "reportOrigin flag"
+        ),
         "immunization",
     ),
     "DiagnosticReport": Mapping(
@@ -216,15 +227,38 @@ MAPPINGS: Final[dict[str, Mapping]] = {
     "DocumentReference": Mapping(
         Kind.DOCUMENT,
         ("type",),
-        _times("authored date point", "effective context/period period"),
+        _times("authored date point", "effective context/period period", "verified attester/time point"),
         _fields(
             "category concept",
             "description text",
             "title content/attachment/title text",
             "doc_status docStatus text",
         ),
-        rules("author/* author", "authenticator verifier", "custodian custodian"),
+        rules("author/* author", "authenticator/* verifier", "custodian custodian"),
         attachments=("content/*/attachment",),
+    ),
+    "Media": Mapping(
+        Kind.DOCUMENT,
+        ("type", "modality"),
+        _times("effective created choice", "issued issued point"),
+        _fields(
+            *("category modality concept", "view concept", "body_site bodySite concept", "reason reasonCode concept"),
+            *("title content/title text", "content_type content/contentType text"),
+        ),
+        rules("operator performer", "device instrument"),
+        attachments=("content",),
+    ),
+    "Binary": Mapping(Kind.DOCUMENT, (), (), _fields("content_type contentType text"), notes=""),
+    "Specimen": Mapping(
+        Kind.PERSON,
+        ("type",),
+        _times("effective collection/collected choice"),
+        _fields(
+            *("method collection/method concept", "body_site collection/bodySite concept"),
+            *("quantity collection/quantity quantity", "condition concept"),
+        ),
+        rules("collection/collector performer"),
+        "specimen",
     ),
     "FamilyMemberHistory": Mapping(
         Kind.FAMILY_HISTORY,
@@ -239,6 +273,7 @@ MAPPINGS: Final[dict[str, Mapping]] = {
             "age age choice",
             "reason reasonCode concept",
         ),
+        evidence=rules(*_PARTICIPANTS),
         details="family",
     ),
     "Goal": Mapping(
@@ -260,7 +295,9 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         Kind.CARE_PLAN,
         ("category",),
         _times("effective period period", "authored created point"),
-        _fields("title text", "category concept", "intent text", "description text"),
+        _fields(
+            "title text", "category concept", "intent text", "description text", "reason addressesCode concept"
+        ),
         rules("author author", "contributor/* informant"),
         "plan",
     ),
@@ -288,6 +325,38 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         rules("requester author"),
         "order",
     ),
+    "DeviceRequest": Mapping(
+        Kind.ORDER,
+        ("codeCodeableConcept",),
+        _times("planned occurrence choice"),
+        _fields("intent text", "priority text", "reason reasonCode concept"),
+        rules("requester author"),
+        "order",
+    ),
+    "NutritionOrder": Mapping(
+        Kind.ORDER,
+        (),
+        _times("ordered dateTime point"),
+        _fields(
+            *("intent text", "preference foodPreferenceModifier concept", "exclude excludeFoodModifier concept"),
+            "instruction oralDiet/instruction text",
+        ),
+        rules("orderer author"),
+        "nutrition",
+    ),
+    "CommunicationRequest": Mapping(
+        Kind.COMMUNICATION,
+        ("category",),
+        _times("planned occurrence choice"),
+        _fields(
+            *("category concept", "reason reasonCode concept", "medium concept", "priority text"),
+            "status_reason statusReason concept",
+        ),
+        rules("requester author", "sender/* performer"),
+        "message_request",
+        attachments=("payload/*/contentAttachment",),
+        texts=("payload/*/contentString",),
+    ),
     "Appointment": Mapping(
         Kind.APPOINTMENT,
         ("serviceType", "appointmentType"),
@@ -297,12 +366,12 @@ MAPPINGS: Final[dict[str, Mapping]] = {
             "reason reasonCode concept",
             "description text",
             "priority integer",
+            "priority priorityCode concept",
             "specialty concept",
             "status_reason cancelationReason concept",
         ),
         details="appointment",
         domain=Domain.ADMINISTRATIVE,
-        notes="",
         texts=("comment", "patientInstruction"),
     ),
     "Communication": Mapping(
@@ -323,17 +392,22 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         _times(
             "authored dateTime point",
             "effective provision/period period",
+            "effective period period",
             "verified verification/verificationDate point",
         ),
         _fields(
             "category concept",
             "scope concept",
             "decision provision/type text",
+            "decision text",
             "policy policyRule concept",
         ),
-        rules("performer/* performer", "verification/*/verifiedWith verifier", "organization/* custodian"),
+        rules(
+            *("performer/* performer", "verification/*/verifiedWith verifier", "verification/*/verifiedBy verifier"),
+            "organization/* custodian",
+        ),
         "consent",
-        attachments=("sourceAttachment",),
+        attachments=("sourceAttachment/*",),
         notes="",
     ),
     "Flag": Mapping(
@@ -342,10 +416,14 @@ MAPPINGS: Final[dict[str, Mapping]] = {
     "AdverseEvent": Mapping(
         Kind.ADVERSE_EVENT,
         ("event",),
-        _times("effective date point", "occurred detected point", "asserted recordedDate point"),
+        _times(
+            "effective date point",
+            "effective occurrence choice",
+            "occurred detected point",
+            "asserted recordedDate point",
+        ),
         _fields("category concept", "seriousness concept", "severity concept", "outcome concept", "actuality text"),
-        rules("recorder recorder", "contributor/* informant"),
-        notes="",
+        rules("recorder/* recorder", "contributor/* informant"),
     ),
     "RiskAssessment": Mapping(
         Kind.RISK,
@@ -403,11 +481,24 @@ MAPPINGS: Final[dict[str, Mapping]] = {
         _fields("reason reasonCode concept", "body_site bodySite concept"),
         rules("source informant"),
     ),
+    "DeviceUsage": Mapping(  # R5
+        Kind.DEVICE,
+        ("deviceCode",),
+        _times("effective timing choice", "asserted recordedOn point"),
+        _fields("reason reasonCode concept", "body_site bodySite concept", "status_reason statusReason concept"),
+        rules("source informant"),
+    ),
+    "DeviceAssociation": Mapping(  # R5
+        Kind.DEVICE, (), _times("effective period period"), _fields("status_reason statusReason concept"), notes=""
+    ),
     "Coverage": Mapping(
         Kind.INSURANCE,
         ("type",),
         _times("effective period period"),
-        _fields("type concept", "relationship concept", "network text", "dependent text", "order integer"),
+        _fields(
+            *("type concept", "relationship concept", "network text", "dependent text", "order integer"),
+            "coverage_kind kind text",
+        ),
         rules("payor/* author"),
         "coverage",
         Domain.FINANCIAL,

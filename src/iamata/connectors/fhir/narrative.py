@@ -59,6 +59,8 @@ def narrative(item: Item, how: Mapping, evidence: Evidence, *, bare: bool) -> Na
         for part, value in _at(resource, path):
             if isinstance(value, str) and value.strip():
                 found.texts.append(Text(part, value, "", evidence))
+    if item.type == "Binary":
+        _attachment({**resource, "title": ""}, "data", evidence, found)
     for path in how.attachments:
         for part, value in _at(resource, path):
             _attachment(mapping(value, part), part, evidence, found)
@@ -96,8 +98,10 @@ def _at(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         following = []
         for part, each in steps:
             if name == "*":
-                listed = each if isinstance(each, list) else [each]
-                following += [(f"{part}/{index}", inner) for index, inner in enumerate(listed) if inner is not None]
+                if not isinstance(each, list):
+                    following.append((part, each))
+                    continue
+                following += [(f"{part}/{index}", inner) for index, inner in enumerate(each) if inner is not None]
             else:
                 inner = mapping(each, part).get(name)
                 if inner is not None:

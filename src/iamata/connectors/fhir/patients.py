@@ -25,9 +25,11 @@ SUBJECTS = {
     "Coverage": "beneficiary",
     "DetectedIssue": "patient",
     "Device": "patient",
+    "DeviceUsage": "patient",
     "ExplanationOfBenefit": "patient",
     "FamilyMemberHistory": "patient",
     "Immunization": "patient",
+    "NutritionOrder": "patient",
     "RelatedPerson": "patient",
 }
 # Types whose items are about somebody or something other than a patient when their subject is one of these.

@@ -1,16 +1,19 @@
-"""What does a FHIR R4 document say of one patient? Decode, list the items, keep the patient's, read each."""
+"""What does a FHIR document (R4, R5) say of one patient? Decode, list the items, keep the patient's, read each."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from iamata.connectors.fhir.decoding import LIMIT_BYTES, LIMIT_DEPTH, Root, decode
-from iamata.connectors.fhir.entries import Item, entries, ignored, kind_of_line
+from iamata.connectors.fhir.entries import Entries, entries, ignored, kind_of_line
 from iamata.connectors.fhir.patients import MINE, Patients
-from iamata.connectors.fhir.statements import Reader
-from iamata.errors import UnknownFormat
+from iamata.connectors.fhir.r5 import as_r4, looks_r5
+from iamata.connectors.fhir.statements import R5_READER, Reader
+from iamata.connectors.fhir.values import Json
+from iamata.errors import BadInput, UnknownFormat
 from iamata.model.document import IntakeLine, Reason
 from iamata.model.identifiers import IdMint
 from iamata.model.passage import Passage
@@ -21,16 +24,14 @@ from iamata.model.statement import Statement
 from iamata.ports import Parsed
 
 FORMAT: Final = "fhir/r4"
+R5_FORMAT: Final = "fhir/r5"
 
-# Types that came with R5, and elements whose R5 shape differs (FHIR R5, differences to R4 on each page).
-_R5_TYPES = frozenset({"DeviceUsage", "MedicationUsage", "InventoryItem", "InventoryReport", "Permission", "Transport"})
-_CODEABLE_REFERENCES = {
-    "MedicationRequest": "medication",
-    "MedicationStatement": "medication",
-    "MedicationAdministration": "medication",
-    "MedicationDispense": "medication",
-    "DeviceRequest": "code",
-}
+# What stands in every document that `looks_r5` could be true of, but for a lone Procedure with `occurrence[x]`.
+_R5_MARK: Final = re.compile(
+    rb'"(?:concept|reference|function)"\s*:\s*\{|"(?:actualPeriod|plannedStartDate|adherence|admission|grantor|paymentBy)"'
+    rb'|"(?:decision|kind)"\s*:\s*"|"class"\s*:\s*\[|"reported(?:Boolean|Reference)"|"participant"\s*:\s*\[\s*\{\s*"actor"'
+    rb'|"(?:DeviceUsage|DeviceAssociation|NutritionIntake|ImagingSelection|EncounterHistory|Permission|Transport)"'
+)
 
 
 def read(
@@ -47,14 +48,34 @@ def read(
     """Statements, passages, sightings and an intake line for every entry and contained resource, in document order.
 
     A bundle of any type, a single resource, or NDJSON of one patient. Raises BadInput (not JSON, not UTF-8, not FHIR,
-    empty), UnknownFormat (R5) or TooLarge; one bad item spoils only itself. Equal items are one statement with several
-    sightings. Not promised: that references lead anywhere.
+    empty), UnknownFormat (R5: send it as that) or TooLarge; one bad item spoils only itself. Equal items are one
+    statement with several sightings. Not promised: that references lead anywhere.
     """
     roots = decode(body, limit_bytes=limit_bytes, limit_depth=limit_depth)
     found = entries(roots)
-    _refuse_r5(roots, found.items)
-    patients = Patients(found.items, subject.id)
-    reader = Reader(subject, source, mint)
+    if looks_r5(item.resource for item in found.items):
+        raise UnknownFormat("this is FHIR R5: send it as fhir/r5", format=R5_FORMAT, place=roots[0].pointer)
+    return _parsed(found, FORMAT, Reader(subject, source, mint), document, received_at)
+
+
+def read_r5(
+    body: bytes,
+    *,
+    subject: Subject,
+    source: str,
+    mint: IdMint,
+    document: str,
+    received_at: datetime,
+    limit_bytes: int = LIMIT_BYTES,
+    limit_depth: int = LIMIT_DEPTH,
+) -> Parsed:
+    """As `read`, of an R5 document. An item keeps its own canonical bytes as identity, and its own element names."""
+    found = entries(decode(body, limit_bytes=limit_bytes, limit_depth=limit_depth), shape=as_r4)
+    return _parsed(found, R5_FORMAT, Reader(subject, source, mint, name=R5_READER), document, received_at)
+
+
+def _parsed(found: Entries, format: str, reader: Reader, document: str, received_at: datetime) -> Parsed:
+    patients = Patients(found.items, reader.subject.id)
     statements: dict[str, Statement] = {}
     passages: dict[str, Passage] = {}
     sightings: list[Sighting] = []
@@ -76,8 +97,14 @@ def read(
         for passage, pointer in reading.passages:
             passages.setdefault(passage.id, passage)
             sightings.append(Sighting(passage.id, document, Place(pointer), received_at))
+    for deletion in found.deletions:
+        reading = reader.deletion(deletion)
+        lines += reading.lines
+        for statement, pointer in reading.statements:
+            statements.setdefault(statement.id, statement)
+            sightings.append(Sighting(statement.id, document, Place(pointer), received_at))
     return Parsed(
-        format=FORMAT,
+        format=format,
         statements=tuple(statements.values()),
         passages=tuple(passages.values()),
         sightings=tuple(sightings),
@@ -89,7 +116,7 @@ def read(
 
 def meta_source(roots: Sequence[Root]) -> str:
     """`meta.source` of the document, else of the first resource that has one; empty if none does."""
-    for _pointer, value, _fault in roots:
+    for _pointer, value, _fault, _repeated in roots:
         if not isinstance(value, dict):
             continue
         held = value.get("entry")
@@ -102,25 +129,26 @@ def meta_source(roots: Sequence[Root]) -> str:
     return ""
 
 
-def _refuse_r5(roots: Sequence[Root], items: Sequence[Item]) -> None:
-    """Raises UnknownFormat if items have shapes that only R5 has and none has a shape that only R4 has."""
-    if any(item.type in _R5_TYPES or _r5_shape(item.resource) for item in items if item.container is None) and not any(
-        _r4_shape(item.resource) for item in items
-    ):
-        raise UnknownFormat("this is FHIR R5, which is not read yet", format="fhir/r5", place=roots[0].pointer)
+def is_r5(body: bytes) -> bool:
+    """Do these bytes hold shapes that only R5 has, and none that only R4 has? Never raises for a bad document."""
+    lone = b'"Procedure"' in body and b'"occurrence' in body and b'"performed' not in body
+    if not lone and not _R5_MARK.search(body):
+        return False
+    try:
+        return looks_r5(_resources(root.value for root in decode(body)))
+    except BadInput:
+        return False
 
 
-def _r5_shape(resource: dict[str, Any]) -> bool:
-    element = _CODEABLE_REFERENCES.get(resource["resourceType"], "")
-    held = resource.get(element)
-    if isinstance(held, dict) and (isinstance(held.get("concept"), dict) or isinstance(held.get("reference"), dict)):
-        return True
-    return resource["resourceType"] == "Encounter" and (
-        isinstance(resource.get("class"), list) or "actualPeriod" in resource
-    )
-
-
-def _r4_shape(resource: dict[str, Any]) -> bool:
-    if "medicationCodeableConcept" in resource or "medicationReference" in resource or "performedDateTime" in resource:
-        return True
-    return resource["resourceType"] == "Encounter" and isinstance(resource.get("class"), dict)
+def _resources(values: Iterable[Any]) -> Iterator[Json]:
+    """Every resource of some JSON values, those of bundles and contained ones too."""
+    for value in values:
+        if not isinstance(value, dict) or not isinstance(value.get("resourceType"), str):
+            continue
+        yield value
+        entry = value.get("entry")
+        if value["resourceType"] == "Bundle" and isinstance(entry, list):
+            yield from _resources(each.get("resource") for each in entry if isinstance(each, dict))
+        contained = value.get("contained")
+        if isinstance(contained, list):
+            yield from _resources(contained)

@@ -11,6 +11,7 @@ from typing import Any
 from iamata.connectors.fhir.values import Json, WrongShape, mapping, string
 from iamata.model.statement import Reference
 
+_ALTERNATE = "http://hl7.org/fhir/StructureDefinition/alternate-reference"
 # Elements without references that are not worth walking, and those that are items or narrative of their own.
 _SKIPPED = frozenset({"resourceType", "text", "meta", "contained", "extension", "modifierExtension", "identifier"})
 _OF_REFERENCE = frozenset({"reference", "type", "identifier", "display", "id", "extension"})
@@ -19,13 +20,22 @@ _CODINGS = frozenset({"coding", "class", "modality", "bodySite", "format", "valu
 
 
 def reference(value: object, element: str) -> Reference | None:
-    """A Reference as sent, or None if it names nothing."""
-    holder = mapping(value, element)
+    """A Reference as sent, or None if it names nothing. One to a type that its element does not allow stands in an
+    extension (alternate-reference), and is what is meant."""
+    holder = _alternate(mapping(value, element))
     literal, type, display = string(holder, "reference"), string(holder, "type"), string(holder, "display")
     identifier = identifier_of(holder, element)
     if not literal and not identifier and not display:
         return None
     return Reference(element, literal, identifier, type, display)
+
+
+def _alternate(holder: Json) -> Json:
+    extensions = holder.get("extension")
+    for each in extensions if isinstance(extensions, list) else ():
+        if isinstance(each, dict) and each.get("url") == _ALTERNATE and isinstance(each.get("valueReference"), dict):
+            return dict(each["valueReference"])
+    return holder
 
 
 def identifier_of(holder: Json, element: str) -> str:
@@ -55,6 +65,7 @@ def _walk(value: Any, name: str, path: str, found: list[Reference]) -> None:
         return
     if "coding" in value:
         return
+    value = _alternate(value) if "extension" in value else value
     literal = value.get("reference")
     if isinstance(literal, str) or (
         ("display" in value or "identifier" in value) and name not in _CODINGS and value.keys() <= _OF_REFERENCE

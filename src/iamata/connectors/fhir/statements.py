@@ -11,10 +11,12 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from iamata.connectors.fhir.answers import answers
-from iamata.connectors.fhir.authorship import evidence, rules
+from iamata.connectors.fhir.authorship import evidence, nobody, rules, with_labels
 from iamata.connectors.fhir.details import DETAILS
+from iamata.connectors.fhir.details.care import empty_sections
 from iamata.connectors.fhir.drafts import Draft
-from iamata.connectors.fhir.entries import Item, ignored, kind_of_line, unusable_shape
+from iamata.connectors.fhir.entries import Deletion, Item, ignored, kind_of_line, unusable_shape
+from iamata.connectors.fhir.labels import inline_labels, security
 from iamata.connectors.fhir.mappings import MAPPINGS, Mapping
 from iamata.connectors.fhir.meaning import Status, aspect_of, kind_of, status_of
 from iamata.connectors.fhir.narrative import narrative
@@ -24,26 +26,27 @@ from iamata.connectors.fhir.values import (
     Json,
     Values,
     WrongShape,
+    absences,
     boolean,
     choice,
     mapping,
-    objects,
     string,
     strings,
 )
+from iamata.model.attribution import AuthorshipEvidence
 from iamata.model.clinical_time import Clock, Timed
 from iamata.model.coding import CodedText
 from iamata.model.document import IntakeLine, Outcome, Reason
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.passage import Passage
-from iamata.model.provenance import Provenance
+from iamata.model.provenance import Provenance, RecordIdentity
 from iamata.model.scope import Subject
-from iamata.model.statement import Kind, Label, Reference, Statement, Value
+from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
 
-READER: Final = "fhir-r4/1"
+READER: Final = "fhir-r4/2"
+R5_READER: Final = "fhir-r5/1"
 
-_CONFIDENTIALITY = "http://terminology.hl7.org/CodeSystem/v3-Confidentiality"
 _ANSWERS = Mapping(Kind.ANSWER, notes="")
 _ANSWER_RULES = rules("source informant", "author recorder")
 # Kinds that are told by their concept: of a bare item of these kinds no statement is made.
@@ -53,7 +56,9 @@ _TOLD_BY_CONCEPT = frozenset(
         *(Kind.MEDICATION, Kind.MEDICATION_EVENT, Kind.FAMILY_HISTORY, Kind.PROCEDURE, Kind.FLAG, Kind.GOAL),
     }
 )
-_SAYS_NOTHING_ALONE = frozenset({"category", "intent", "priority", "primary_source", "status_reason", "absent"})
+_SAYS_NOTHING_ALONE = frozenset(
+    {"category", "intent", "priority", "primary_source", "status_reason", "absent", "absent_elements"}
+)
 _ABOUT_OTHERS = frozenset(
     {"subject", "patient", "encounter", "context", "asserter", "recorder", "requester", "performer", "author"}
 )
@@ -70,8 +75,9 @@ class Reading(NamedTuple):
 class Reader:
     """Reads the items of one document, whose equal values are shared."""
 
-    def __init__(self, subject: Subject, source: str, mint: IdMint) -> None:
-        self._subject = subject
+    def __init__(self, subject: Subject, source: str, mint: IdMint, *, name: str = READER) -> None:
+        self.subject = subject
+        self._name = name
         self._source = source
         self._mint = mint
         self._values = Values(Times())
@@ -94,7 +100,40 @@ class Reader:
                 return self._answers(item)
             return self._item(item, how, is_subject)
         except WrongShape as wrong:
-            return Reading([], [], [unusable_shape(item.resource, item.place, wrong)])
+            return Reading([], [], [unusable_shape(item.resource, item.place, wrong, item.moved)])
+
+    def deletion(self, deletion: Deletion) -> Reading:
+        """That a record was deleted: a statement of that record that was entered in error, which the fold lets replace
+        everything that the source had said in it until then."""
+        label = f"DELETE {deletion.type}"
+        how = MAPPINGS.get(deletion.type)
+        if how is None and deletion.type != "QuestionnaireResponse":
+            why = _unsupported(deletion.type)
+            return Reading([], [], [ignored("deletion", deletion.place, Reason.UNSUPPORTED, label=label, detail=why)])
+        self._values.times.faults.clear()
+        at = self._values.times.point(deletion.updated, "lastModified") if deletion.updated else None
+        key = f"{deletion.type}/{deletion.id}"
+        content = canonical_bytes(["DELETE", key, deletion.updated])
+        statement = Statement(
+            id=self._mint.statement(self._source, key, "", content),
+            subject=self.subject,
+            kind=how.kind if how is not None else Kind.ANSWER,
+            provenance=Provenance(
+                source=self._source,
+                reader=self._name,
+                record=RecordIdentity(type=deletion.type, reference=key, updated=deletion.updated),
+            ),
+            authorship=nobody(deletion.type),
+            aspect=aspect_of(deletion.type, {}),
+            digest=content_digest(self._source, key, "", content),
+            status="deleted",
+            standing=Standing.ENTERED_IN_ERROR,
+            verification=Verification.ENTERED_IN_ERROR,
+            times=(Timed(Clock.PREPARED, at),) if at is not None else (),
+            domain=how.domain if how is not None else _ANSWERS.domain,
+        )
+        line = IntakeLine("deletion", deletion.place, Outcome.STRUCTURED, label=label)
+        return Reading([(statement, deletion.place)], [], [line])
 
     def _item(self, item: Item, how: Mapping, is_subject: bool) -> Reading:
         resource, values = item.resource, self._values
@@ -107,6 +146,10 @@ class Reader:
             components=[],
             times=[],
         )
+        telling = (*how.concept, "value")
+        inline = [each for each in inline_labels(resource, item.canonical) if each[0].lstrip("_").startswith(telling)]
+        if inline:
+            draft.evidence = with_labels(draft.evidence, inline)
         if not is_subject:
             draft.kind = Kind.PERSON
         for rule in how.fields:
@@ -128,8 +171,14 @@ class Reader:
             )
         if said is not None:
             draft.set("covers", said.category)
+        left = []
+        if b"data-absent-reason" in item.canonical:
+            left = [f"{item.sent(name)} is absent: {code}" for name, code in absences(resource)]
+            draft.set("absent_elements", "; ".join(f"{item.sent(name)}: {code}" for name, code in absences(resource)))
         bare = _bare(draft, named)
         text = narrative(item, how, draft.evidence, bare=bare)
+        if item.moved:
+            draft.evidence, named = _evidence_as_sent(draft.evidence, item), _references_as_sent(named, item)
         if text.notes:
             draft.set("note_count", text.notes)
         reading = Reading([], [], [])
@@ -139,10 +188,11 @@ class Reader:
             status = status_of(item.type, resource, draft.concept)
             statement = self._statement(item, draft, status, named, provenance, labels, part="", content=_content(item))
             reading.statements.append((statement, item.place))
-        for part, words, title, writers, written in text.texts:
+        for in_r4, words, title, written_by, written in text.texts:
+            part, writers = item.sent(in_r4), _evidence_as_sent(written_by, item)
             passage = Passage(
                 id=self._mint.passage(self._source, provenance.record.key, part, words),
-                subject=self._subject,
+                subject=self.subject,
                 provenance=provenance,
                 authorship=writers,
                 part=part,
@@ -153,7 +203,13 @@ class Reader:
                 domain=draft.domain,
             )
             reading.passages.append((passage, f"{item.place}/{part}"))
-        reading.lines.append(self._line(item, draft.kind, reading, text.left))
+        empty = draft.fields.get("absent") if item.type == "List" else None
+        left += [f"says why it is empty: {empty}"] if empty else []
+        reading.lines.append(self._line(item, draft.kind, reading, left + text.left))
+        if item.type == "Composition":
+            for section, _title, reason in empty_sections(resource):
+                place, why = f"{item.place}/{section}", f"no information: {reason}"
+                reading.lines.append(ignored("section", place, Reason.EMPTY, label="section", detail=why))
         return reading
 
     def _answers(self, item: Item) -> Reading:
@@ -219,7 +275,7 @@ class Reader:
         key = provenance.record.key
         return Statement(
             id=self._mint.statement(self._source, key, part, content),
-            subject=self._subject,
+            subject=self.subject,
             kind=draft.kind,
             provenance=provenance,
             authorship=draft.evidence,
@@ -251,18 +307,18 @@ class Reader:
         record = item.record
         if record.reference and record.url:
             record = msgspec.structs.replace(record, url="")
-        return Provenance(source=self._source, reader=READER, record=record)
+        return Provenance(source=self._source, reader=self._name, record=record)
 
     def _labels_of(self, item: Item) -> tuple[Label, ...]:
         """meta.security, and what a document says of its confidentiality; a contained item inherits its container's
         (FHIR R4 dom-5: it has none of its own)."""
-        holders = [item.resource] if item.container is None else [item.resource, item.container.resource]
-        found = {label for holder in holders for label in _security(holder)}
+        holders = [item] if item.container is None else [item, item.container]
+        found = {label for holder in holders for label in security(holder.resource, holder.canonical)}
         labels = tuple(sorted(found))
         return self._labels.setdefault(labels, labels)
 
     def _line(self, item: Item, kind: Kind, reading: Reading, left: list[str]) -> IntakeLine:
-        details = [f"{element} is no date" for element in dict.fromkeys(self._values.times.faults)]
+        details = [f"{item.sent(element)} is no date" for element in dict.fromkeys(self._values.times.faults)]
         details += left
         if reading.statements:
             return IntakeLine(str(kind), item.place, Outcome.STRUCTURED, label=item.label, detail="; ".join(details))
@@ -271,6 +327,23 @@ class Reader:
             return IntakeLine(str(kind), item.place, Outcome.TEXT_ONLY, label=item.label, detail="; ".join(details))
         details.append("says nothing")
         return ignored(str(kind), item.place, Reason.EMPTY, label=item.label, detail="; ".join(details))
+
+
+def _evidence_as_sent(found: tuple[AuthorshipEvidence, ...], item: Item) -> tuple[AuthorshipEvidence, ...]:
+    """Evidence with the paths of its elements in the document."""
+    if not item.moved:
+        return found
+    return tuple(msgspec.structs.replace(each, element=item.sent(each.element)) for each in found)
+
+
+def _references_as_sent(found: tuple[Reference, ...], item: Item) -> tuple[Reference, ...]:
+    return tuple(
+        sorted((msgspec.structs.replace(each, element=item.sent(each.element)) for each in found), key=_element)
+    )
+
+
+def _element(reference: Reference) -> str:
+    return reference.element
 
 
 def _unsupported(type: str) -> str:
@@ -308,27 +381,8 @@ def _content(item: Item) -> bytes:
     """What an item's id is made from: its canonical bytes, and for a contained item the labels it inherits."""
     if item.container is None:
         return item.canonical
-    inherited = _security(item.container.resource)
+    inherited = security(item.container.resource, item.container.canonical)
     return item.canonical + canonical_bytes(sorted(inherited)) if inherited else item.canonical
-
-
-def _security(resource: Json) -> set[Label]:
-    found = set()
-    meta = resource.get("meta")
-    if meta is not None:
-        for _index, label in objects(mapping(meta, "meta"), "security"):
-            if code := string(label, "code"):
-                found.add(Label(string(label, "system"), code))
-    if resource["resourceType"] == "Composition" and (code := string(resource, "confidentiality")):
-        found.add(Label(_CONFIDENTIALITY, code))
-    if resource["resourceType"] == "DocumentReference":
-        for index, concept in objects(resource, "securityLabel"):
-            for _position, label in objects(concept, "coding"):
-                if code := string(label, "code"):
-                    found.add(Label(string(label, "system"), code))
-            if not concept.get("coding") and not string(concept, "text"):
-                raise WrongShape(f"securityLabel/{index}", "label")
-    return found
 
 
 def _concept(resource: Json, how: Mapping, values: Values) -> CodedText | None:

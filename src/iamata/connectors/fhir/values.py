@@ -69,7 +69,8 @@ def mapping(value: object, at: str) -> Json:
 
 
 def objects(holder: Json, name: str) -> Iterator[tuple[int, Json]]:
-    """The objects of a repeating element with their positions; nulls are passed over. A single object counts as one."""
+    """The objects of a repeating element with their positions; nulls are passed over. A single object counts as one,
+    and a list in the place of an object as its objects (both are found in public summaries)."""
     value = holder.get(name)
     if value is None:
         return
@@ -78,10 +79,11 @@ def objects(holder: Json, name: str) -> Iterator[tuple[int, Json]]:
     if not isinstance(value, list):
         raise WrongShape(name, "list", holder)
     for index, each in enumerate(value):
-        if isinstance(each, dict):
-            yield index, each
-        elif each is not None:
-            raise WrongShape(f"{name}/{index}", "object", holder)
+        for held in each if isinstance(each, list) else (each,):
+            if isinstance(held, dict):
+                yield index, held
+            elif held is not None:
+                raise WrongShape(f"{name}/{index}", "object", holder)
 
 
 def string(holder: Json, name: str) -> str:
@@ -143,6 +145,18 @@ def absent_reason(holder: Json, stem: str) -> str:
             if isinstance(extension, dict) and extension.get("url") == DATA_ABSENT:
                 return str(extension.get("valueCode", ""))
     return ""
+
+
+def absences(resource: Json) -> list[tuple[str, str]]:
+    """The elements of a resource that say by an extension why they are absent, with the code of the reason."""
+    found = []
+    for name, value in resource.items():
+        for each in value if isinstance(value, list) else [value]:
+            extensions = each.get("extension") if isinstance(each, dict) else None
+            for extension in extensions if isinstance(extensions, list) else ():
+                if isinstance(extension, dict) and extension.get("url") == DATA_ABSENT:
+                    found.append((name.lstrip("_"), str(extension.get("valueCode", ""))[:64]))
+    return found
 
 
 def identifiers(holder: Json) -> tuple[BusinessIdentifier, ...]:

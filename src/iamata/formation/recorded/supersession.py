@@ -57,6 +57,13 @@ def superseded(statements: Iterable[Statement], received: Mapping[str, datetime]
     return replaced
 
 
+def deleted(statements: Iterable[Statement], replaced: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(Source, key) of each record that its source has deleted and not written again since."""
+    held = [(s.provenance.source, s.provenance.record.key, s) for s in statements if s.provenance.record.key]
+    gone = {(source, key) for source, key, statement in held if _deletes(statement)}
+    return gone - {(source, key) for source, key, s in held if not _deletes(s) and s.id not in replaced}
+
+
 def _undeleted(
     contents: list[Statement], received: Mapping[str, datetime], replaced: dict[str, str]
 ) -> list[Statement]:

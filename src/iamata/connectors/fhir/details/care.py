@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from iamata.connectors.fhir.authorship import agents, attesters
 from iamata.connectors.fhir.details.medicines import ordered_clock
 from iamata.connectors.fhir.drafts import Draft
 from iamata.connectors.fhir.entries import Item
 from iamata.connectors.fhir.times import frequency
-from iamata.connectors.fhir.values import Values, mapping, objects, string
+from iamata.connectors.fhir.values import Json, Values, first_code, mapping, objects, string
 from iamata.model.clinical_time import Clock, Period
 from iamata.model.coding import CodedText
 from iamata.model.statement import Component
@@ -16,9 +18,14 @@ from iamata.model.statement import Component
 def encounter(item: Item, values: Values, draft: Draft) -> None:
     resource = item.resource
     held = resource.get("class")
-    if held is not None:
+    if isinstance(held, list):  # R5: concepts
+        draft.set("class", values.concepts(resource, "class"))
+    elif held is not None:
         coding = values.coding(held, "class")
         draft.set("class", CodedText("", (coding,)) if coding else None)
+    planned = {end: resource.get(name) for end, name in (("start", "plannedStartDate"), ("end", "plannedEndDate"))}
+    if any(planned.values()):
+        draft.time(Clock.PLANNED, values.times.period(planned, "plannedStartDate"))
     places = [
         string(mapping(place, f"location/{index}/location"), "display")
         for index, each in objects(resource, "location")
@@ -29,6 +36,9 @@ def encounter(item: Item, values: Values, draft: Draft) -> None:
         use = values.coded(diagnosis.get("use"), f"diagnosis/{index}/use")
         if use is not None and "diagnosis_use" not in draft.fields:
             draft.set("diagnosis_use", use)
+        concept = values.coded(diagnosis.get("conditionCode"), f"diagnosis/{index}/conditionCode")
+        if concept is not None:  # R5: a diagnosis by its code alone
+            draft.components.append(Component(concept, use.display if use else None))
 
 
 def goal(item: Item, values: Values, draft: Draft) -> None:
@@ -72,6 +82,34 @@ def order(item: Item, values: Values, draft: Draft) -> None:
         draft.set("frequency", frequency(mapping(timing, "occurrenceTiming")))
 
 
+def nutrition(item: Item, values: Values, draft: Draft) -> None:
+    """What was ordered to eat, drink or be fed: diets, supplements and formulas, each a component; the first is the
+    order's concept."""
+    resource = item.resource
+    for stem, part in (("oralDiet", "type"), ("supplement", "type"), ("enteralFormula", "baseFormulaType")):
+        for index, each in objects(resource, stem):
+            for position, held in objects(each, part):
+                concept = values.coded(held, f"{stem}/{index}/{part}/{position}")
+                if concept is not None:
+                    draft.components.append(Component(concept))
+    if draft.components:
+        draft.concept = draft.components[0].concept
+
+
+def message_request(item: Item, values: Values, draft: Draft) -> None:
+    communication(item, values, draft)
+    order(item, values, draft)
+
+
+def specimen(item: Item, values: Values, draft: Draft) -> None:
+    """What a result was measured in: supporting information, never a fact of its own."""
+    draft.set("type", "specimen")
+    draft.set("name", draft.concept.display if draft.concept is not None else None)
+    received = item.resource.get("receivedTime")
+    if received is not None:
+        draft.time(Clock.HANDED_OVER, values.times.point(received, "receivedTime"))
+
+
 def appointment(item: Item, values: Values, draft: Draft) -> None:
     resource = item.resource
     start = values.times.point(resource["start"], "start") if resource.get("start") is not None else None
@@ -90,9 +128,8 @@ def communication(item: Item, values: Values, draft: Draft) -> None:
 
 
 def consent(item: Item, values: Values, draft: Draft) -> None:
-    source = item.resource.get("sourceReference")
-    if source is not None:
-        draft.set("description", string(mapping(source, "sourceReference"), "display"))
+    shown = [string(source, "display") for _index, source in objects(item.resource, "sourceReference")]
+    draft.set("description", "; ".join(filter(None, shown)))
 
 
 def imaging(item: Item, values: Values, draft: Draft) -> None:
@@ -115,8 +152,9 @@ def provenance(item: Item, values: Values, draft: Draft) -> None:
 
 
 def composition(item: Item, values: Values, draft: Draft) -> None:
-    """Evidence of each section's own author, and when it was attested."""
+    """Evidence of each section's own author, when it was attested, and which sections say why they are empty."""
     resource = item.resource
+    draft.set("absent", "; ".join(f"{title}: {reason}" for _part, title, reason in empty_sections(resource)))
     draft.evidence = attesters(resource)
     draft.set("type", draft.concept)
     for index, attester in objects(resource, "attester"):
@@ -126,6 +164,18 @@ def composition(item: Item, values: Values, draft: Draft) -> None:
         period = event.get("period")
         if period is not None:
             draft.time(Clock.EFFECTIVE, values.times.period(period, f"event/{index}/period"))
+
+
+def empty_sections(resource: Json) -> Iterator[tuple[str, str, str]]:
+    """Path, title and code (list-empty-reason, else text) of each section that has an emptyReason, nested ones too."""
+    for index, section in objects(resource, "section"):
+        reason = section.get("emptyReason")
+        if reason is not None:
+            said = first_code(reason) or string(mapping(reason, f"section/{index}/emptyReason"), "text")
+            title = string(section, "title") or first_code(section.get("code"))
+            yield f"section/{index}", title or "section", said or "no reason"
+        for part, title, said in empty_sections(section):
+            yield f"section/{index}/{part}", title, said
 
 
 def listing(item: Item, values: Values, draft: Draft) -> None:

@@ -83,7 +83,7 @@ def device(item: Item, values: Values, draft: Draft) -> None:
         draft.domain = Domain.ADMINISTRATIVE
         draft.evidence = nobody(item.type)
     names = [string(each, "name") for _index, each in objects(resource, "deviceName")]
-    draft.set("name", next(filter(None, names), None))
+    draft.set("name", next(filter(None, names), None) or string(resource, "displayName"))
     draft.set("type", draft.concept if draft.concept is not None else _TYPES["Device"])
     for index, carrier in objects(resource, "udiCarrier"):
         if index == 0:
