@@ -2,42 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from datetime import UTC, datetime
-from typing import Any
-
-import pytest
+from spec_patients import NOW, bundle, order
 
 from iamata import Engine, Speaker, Turn
-from iamata.store import DatabaseStore
-
-NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
-
-
-@pytest.fixture
-def engine(make_store: Callable[..., DatabaseStore]) -> Engine:
-    store = make_store()
-    numbers = iter(range(10_000))
-    return Engine(store, store.keys, clock=lambda: NOW, ids=lambda: f"{next(numbers):020x}")
-
-
-def bundle(*resources: dict[str, Any]) -> bytes:
-    entries = [{"resource": {"resourceType": "Patient", "id": "p"}}, *({"resource": r} for r in resources)]
-    return json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries}).encode()
-
-
-def order(dose: str, *, status: str = "active", day: str = "2026-02-10") -> dict[str, Any]:
-    return {
-        "resourceType": "MedicationRequest",
-        "id": "m1",
-        "status": status,
-        "intent": "order",
-        "subject": {"reference": "Patient/p"},
-        "medicationCodeableConcept": {"text": "Lisinopril"},
-        "authoredOn": day,
-        "dosageInstruction": [{"text": dose}],
-    }
 
 
 def test_two_sources_that_give_two_doses_at_one_time_are_a_conflict_with_both_sides(engine: Engine) -> None:

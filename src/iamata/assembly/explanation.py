@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from iamata.errors import NotFound
 from iamata.model.document import Document
+from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.provenance import Place
 from iamata.model.reading import Explanation, Seen, Testimony
@@ -65,6 +66,15 @@ def explain(graph: Graph, item: str, *, address: str, summary: str, excerpt: Exc
             conflicts=(item,),
         )
     raise NotFound(what="item", id=item)
+
+
+def of_entry(entry: Entry) -> Explanation:
+    """An item of another scope rests on no statement: its text is its own proof, its author the entry's."""
+    author = entry.attribution
+    summary = f"{entry.title} ({author.kind}, {author.author.role}, version {entry.version})"
+    return Explanation(
+        item=entry.id, what=f"entry:{entry.kind}", address=f"/{entry.subject}/", summary=summary, quote=entry.text
+    )
 
 
 def _testimony(graph: Graph, id: str, role: str, excerpt: Excerpt) -> Testimony:

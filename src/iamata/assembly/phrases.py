@@ -219,6 +219,7 @@ def _condition(t: Telling) -> Iterator[str]:
     if t.polarity is Polarity.DENIED:
         yield _with("recorded", t.start(Clock.ASSERTED, Clock.AUTHORED, Clock.EFFECTIVE))
         return
+    yield _only_billed(t)
     yield t.words("severity").casefold()
     yield t.words("stage")
     yield _with("site", t.words("body_site"))
@@ -227,6 +228,11 @@ def _condition(t: Telling) -> Iterator[str]:
         yield _with("onset at age", t.words("onset_age"))
         yield _with("recorded", t.start(Clock.ASSERTED, Clock.AUTHORED))
     yield _with("ended:", t.words("abatement_text"))
+
+
+def _only_billed(t: Telling) -> str:
+    """A code on a bill is neither a clinician's diagnosis nor a record of care."""
+    return "as billed" if t.aspects == {Aspect.BILLED} else ""
 
 
 def _lasting(t: Telling) -> str:
@@ -397,6 +403,7 @@ def _encounter(t: Telling) -> Iterator[str]:
 
 
 def _procedure(t: Telling) -> Iterator[str]:
+    yield _only_billed(t)
     yield span(_at(t, Clock.OCCURRED, Clock.EFFECTIVE)) or _with("recorded", t.start(Clock.ASSERTED, Clock.AUTHORED))
     yield _with("site", t.words("body_site"))
     yield _with("for", t.words("reason"))
@@ -473,6 +480,11 @@ def _claim(t: Telling) -> Iterator[str]:
     yield span(_at(t, Clock.EFFECTIVE, Clock.OCCURRED)) or t.start(Clock.AUTHORED, Clock.ASSERTED)
     total = t.fields.get("total")
     yield _with("total", quantity(total) if isinstance(total, Quantity) else t.words("total"))
+    payment = t.fields.get("payment")
+    yield _with("paid", quantity(payment) if isinstance(payment, Quantity) else t.words("payment"))
+    owed = t.fields.get("patient_responsibility")
+    yield _with("patient owes", quantity(owed)) if isinstance(owed, Quantity) else ""
+    yield _with("adjusted:", t.words("adjustments"))
     yield _with("diagnoses as billed", t.words("diagnosis").replace("|", " ").strip())
     yield _with("insurer", t.words("insurer"))
     yield _with("outcome", t.words("outcome"))
@@ -543,6 +555,7 @@ _KINDS: Final[dict[Kind, Callable[[Telling], Iterator[str]]]] = {
     Kind.INSURANCE: _insurance,
     Kind.DIRECTIVE: _directive,
     Kind.DEVICE: _device,
+    Kind.AUTHORIZATION: _claim,
     Kind.CLAIM: _claim,
     Kind.REMITTANCE: _claim,
     Kind.GOAL: _goal,

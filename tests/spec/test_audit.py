@@ -1,0 +1,227 @@
+"""Every verb leaves a record: who, for whom, why, about whom, what was decided and by which reason. Never content."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+from spec_patients import NOW, HandClock, condition, order
+
+from iamata import Access, BadInput, ContextRequest, Engine, IamataError, Speaker, Subject, Turn, patient
+from iamata.model.access import PrincipalKind, Purpose
+from iamata.model.attribution import Attribution, AttributionKind, Author, Role
+from iamata.model.audit import AuditRecord
+from iamata.model.entry import Entry, EntryKind
+from iamata.model.ruling import RulingKind
+from iamata.model.scope import Scope
+
+CANARY = "Zwyxbar"
+CLINIC = Subject(Scope.ORGANIZATION, "clinic")
+DOCTOR = Access(
+    kind=PrincipalKind.OPERATOR,
+    id="dr-lee",
+    on_behalf_of="clinic",
+    roles=("owner",),
+    purpose=Purpose.OPERATIONS,
+    patients=frozenset({"p", "q"}),
+)
+# These act for no reader: they open and close, form what was accepted and audited, and say how the engine is.
+WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
+# Refused as a listing only, or not at all: there is nothing to hide in them.
+NEVER_REFUSED = {"patients"}
+
+RECORDED_AS = {"ingest_export": "ingest"}
+
+Call = Callable[[Engine, Access], Any]
+
+
+def entry() -> Entry:
+    staff = Attribution(AttributionKind.USER, Author(Role.STAFF, display=CANARY), rule="entered")
+    return Entry(
+        id="e",
+        subject=CLINIC,
+        kind=EntryKind.STAFF_NOTE,
+        version=1,
+        title=CANARY,
+        text=CANARY,
+        attribution=staff,
+        recorded_at=NOW,
+    )
+
+
+def record() -> bytes:
+    named = {"resourceType": "Patient", "id": "p", "name": [{"family": CANARY}], "birthDate": "2001-02-03"}
+    held = [named, condition(CANARY), order(f"10 mg {CANARY}", note=[{"text": CANARY}])]
+    return json.dumps({"resourceType": "Bundle", "entry": [{"resource": r} for r in held]}).encode()
+
+
+def exported() -> bytes:
+    return json.dumps({"resourceType": "Patient", "id": "p", "name": [{"family": CANARY}]}).encode() + b"\n"
+
+
+# Verb → (a call of it, the subject of its record)
+VERBS: dict[str, tuple[Call, str]] = {
+    "put_patient": (lambda e, a: e.put_patient("q", access=a), "patient/q"),
+    "ingest": (lambda e, a: e.ingest("p", record(), name=CANARY, access=a), "patient/p"),
+    # An export is taken in patient by patient, and recorded so.
+    "ingest_export": (lambda e, a: e.ingest_export([(CANARY, exported())], source=CANARY, access=a), "patient/p"),
+    "append": (lambda e, a: e.append("p", "s", [Turn(Speaker.PATIENT, f"I have {CANARY}.")], access=a), "patient/p"),
+    "put_entry": (lambda e, a: e.put_entry(entry(), access=a), "organization/clinic"),
+    "patients": (lambda e, a: e.patients(access=a), ""),
+    "patient": (lambda e, a: e.patient("p", access=a), "patient/p"),
+    "graph": (lambda e, a: e.graph("p", access=a), "patient/p"),
+    "browse": (lambda e, a: e.browse("/patient/p/conditions", access=a), "patient/p"),
+    "read": (lambda e, a: e.read("/patient/p/conditions", access=a), "patient/p"),
+    "search": (lambda e, a: e.search(patient("p"), CANARY, access=a), "patient/p"),
+    "context": (
+        lambda e, a: e.context(
+            ContextRequest(subjects=(patient("p"), CLINIC), task="general", budget_tokens=500, query=CANARY), access=a
+        ),
+        "patient/p",
+    ),
+    "explain": (lambda e, a: e.explain("p", only_condition(e), access=a), "patient/p"),
+    "rule": (
+        lambda e, a: e.rule("p", RulingKind.VALUE_IS_RIGHT, a_statement(e), field=CANARY, reason=CANARY, access=a),
+        "patient/p",
+    ),
+    "withdraw_ruling": (lambda e, a: e.withdraw_ruling("p", a_ruling(e), reason=CANARY, access=a), "patient/p"),
+    "review": (lambda e, a: e.review("p", access=a), "patient/p"),
+    "conflicts": (lambda e, a: e.conflicts("p", access=a), "patient/p"),
+    "receipts": (lambda e, a: e.receipts("p", access=a), "patient/p"),
+    "receipt": (lambda e, a: e.receipt("p", e.receipts("p")[0][0].id, access=a), "patient/p"),
+    "session": (lambda e, a: e.session("p", "s", access=a), "patient/p"),
+    "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
+    "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
+    "audit_records": (lambda e, a: e.audit_records(access=a), ""),
+    "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
+    "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
+}
+
+
+def only_condition(engine: Engine) -> str:
+    return next(fact.id for fact in engine.graph("p").facts.values() if fact.kind == "condition")
+
+
+def a_statement(engine: Engine) -> str:
+    return min(engine.graph("p").statements)
+
+
+def a_ruling(engine: Engine) -> str:
+    return engine.rule("p", RulingKind.NOT_THIS_PATIENT, a_statement(engine)).id
+
+
+def records(engine: Engine, by: str) -> list[AuditRecord]:
+    """Newest first, those of one principal."""
+    return [r for r in engine.audit_records(per_page=1000) if r.principal == by]
+
+
+@pytest.fixture
+def filled(engine: Engine, clock: HandClock) -> Engine:
+    for verb in ("ingest", "append", "put_entry"):
+        VERBS[verb][0](engine, Access.local())
+    clock.wait(minutes=1)
+    return engine
+
+
+def test_every_verb_is_called_here() -> None:
+    verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isroutine) if not name.startswith("_")}
+    assert verbs == VERBS.keys() | WITHOUT_RECORD
+
+
+def test_every_verb_leaves_a_record_of_who_why_about_whom_and_what_was_decided(
+    filled: Engine, clock: HandClock
+) -> None:
+    for name, (call, subject) in VERBS.items():
+        if name == "put_entry":
+            continue  # the entry is there already: see the next test
+        before = len(records(filled, "operator/dr-lee"))
+        call(filled, DOCTOR)
+        mine = records(filled, "operator/dr-lee")
+        assert len(mine) == before + 1, name
+        newest = mine[0]
+        assert (newest.action, newest.subject, newest.at) == (RECORDED_AS.get(name, name), subject, clock.now)
+        assert (newest.on_behalf_of, newest.purpose, newest.allowed) == ("clinic", "HOPERAT", True), name
+        assert newest.reasons, name
+
+
+def test_a_written_entry_is_recorded_with_its_id(engine: Engine) -> None:
+    VERBS["put_entry"][0](engine, DOCTOR)
+    [written] = records(engine, "operator/dr-lee")
+    assert (written.action, written.subject, written.items) == ("put_entry", "organization/clinic", ("e",))
+
+
+def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
+    nobody = Access(kind=PrincipalKind.AGENT, id="bot", patients=frozenset(), may_write=False)
+    for name, (call, subject) in VERBS.items():
+        if name in NEVER_REFUSED | {"entries"}:
+            continue
+        before = len(records(filled, "agent/bot"))
+        with pytest.raises(IamataError):
+            call(filled, nobody)
+        mine = records(filled, "agent/bot")
+        assert len(mine) == before + 1, name
+        assert (mine[0].action, mine[0].subject, mine[0].allowed) == (RECORDED_AS.get(name, name), subject, False), name
+        assert mine[0].reasons in (
+            ("principal-may-not-write",),
+            ("no-relation-to-patient",),
+            ("audit-is-read-by-owners",),
+        ), name
+
+
+def test_what_was_served_is_recorded_by_id(filled: Engine) -> None:
+    [condition_id] = {only_condition(filled)}
+    member = filled.graph("p").facts[condition_id].members[0]
+    filled.read("/patient/p/conditions", access=DOCTOR)
+    assert member in records(filled, "operator/dr-lee")[0].items
+    hits = filled.search(patient("p"), CANARY, access=DOCTOR)
+    assert condition_id in [hit.item for hit in hits]
+    assert records(filled, "operator/dr-lee")[0].items == tuple(hit.item for hit in hits)
+
+
+def test_no_record_holds_patient_content(filled: Engine) -> None:
+    """Names, diagnoses, doses, questions, paths with words in them: a unique word stands in all of them."""
+    for name, (call, _) in VERBS.items():
+        if name not in ("put_entry", "delete_patient"):
+            call(filled, DOCTOR)
+    filled.browse(f"/patient/p/conditions/active/{CANARY.lower()}-{only_condition(filled)[-4:]}/", access=DOCTOR)
+    for wrong in (f"/patient/p/{CANARY}", f"/patient/p/{CANARY}/../x"):
+        with pytest.raises(IamataError):
+            filled.read(wrong, access=DOCTOR)
+    with pytest.raises(IamataError):
+        filled.explain("p", CANARY, access=DOCTOR)
+    with pytest.raises(BadInput):
+        filled.ingest("p", CANARY.encode(), access=DOCTOR)
+    everything = repr(filled.audit_records(per_page=1000))
+    assert len(everything) > 1000
+    assert CANARY.lower() not in everything.lower()
+    assert "2001-02-03" not in everything
+
+
+def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engine: Any) -> None:
+    """Somebody else who looks at the database finds the record at once."""
+    for name, (call, _) in VERBS.items():
+        if name in ("rule", "withdraw_ruling", "put_patient", "ingest", "append", "retract", "delete_patient"):
+            with closing(open_engine()) as elsewhere:
+                call(filled, DOCTOR)
+                assert records(elsewhere, "operator/dr-lee")[0].action == name
+
+
+def test_records_can_be_asked_for_by_subject_newest_first(filled: Engine, clock: HandClock) -> None:
+    filled.patient("p")
+    clock.wait(minutes=1)
+    filled.conflicts("p")
+    mine = filled.audit_records(subject="patient/p")
+    assert [r.action for r in mine[:2]] == ["conflicts", "patient"]
+    assert {r.subject for r in mine} == {"patient/p"}
+    assert filled.audit_records(subject="patient/q") == []
+
+
+def test_the_log_outlives_the_patient_and_stays_whole(filled: Engine) -> None:
+    filled.delete_patient("p", access=DOCTOR)
+    assert records(filled, "operator/dr-lee")[0].action == "delete_patient"
+    assert filled.audit_records(subject="patient/p")[-1].action == "ingest"
+    assert filled.doctor()["audit"] == "whole"
