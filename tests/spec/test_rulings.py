@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from iamata import BadInput, Engine, NotFound
+from iamata import Access, BadInput, Engine, NotAllowed, NotFound
+from iamata.model.access import PrincipalKind
 from iamata.model.ruling import RulingKind
 from iamata.store import DatabaseStore
 
@@ -159,3 +160,12 @@ def test_a_ruling_names_records_that_exist(engine: Engine) -> None:
         engine.rule("p", RulingKind.SAME, one, "st_nothing")
     with pytest.raises(BadInput):
         engine.rule("p", RulingKind.SAME, one)
+
+
+def test_only_operators_decide(engine: Engine) -> None:
+    one, two = two_names(engine)
+    agent = Access(kind=PrincipalKind.AGENT, id="triage", on_behalf_of="dr-lee", roles=("owner",))
+    with pytest.raises(NotAllowed) as refusal:
+        engine.rule("p", RulingKind.SAME, one, two, access=agent)
+    assert refusal.value.reasons == ("operators-decide",)
+    assert len(facts(engine)) == 2

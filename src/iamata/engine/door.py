@@ -21,11 +21,10 @@ _WRITES = (
     "ingest",
     "append",
     "retract",
-    "rule",
-    "withdraw_ruling",
     "put_entry",
 )
-_ACTS = {**dict.fromkeys(_WRITES, "write"), "audit_records": "audit"}
+_DECIDES = ("rule", "withdraw_ruling")
+_ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
 
 
 class Door:

@@ -230,7 +230,7 @@ class Writing(Door):
 
         Raises NotFound for a statement this reader does not see, BadInput for a pair without its second.
         """
-        access, subject = self._begin("rule", "write", access, patient_subject(patient))
+        access, subject = self._begin("rule", "decide", access, patient_subject(patient))
         statements = self._load(subject, None, None, access).graph.statements
         named = []
         for id in filter(None, (left, right)):
@@ -254,7 +254,7 @@ class Writing(Door):
 
     def withdraw_ruling(self, patient: str, ruling: str, *, reason: str = "", access: Access | None = None) -> Ruling:
         """Take a ruling back: from now on the graph is as if it had never been. Raises NotFound for an unknown one."""
-        access, subject = self._begin("withdraw_ruling", "write", access, patient_subject(patient))
+        access, subject = self._begin("withdraw_ruling", "decide", access, patient_subject(patient))
         if not any(held.id == ruling for held in self._graphs.held(patient).rulings):
             raise NotFound(what="ruling", id=ruling)
         now = self._clock()

@@ -19,6 +19,7 @@ POLICY_VERSION = "local/1"
 _READS = "read"
 _WRITES = "write"
 _AUDITS = "audit"
+_DECIDES = "decide"
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -29,11 +30,14 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(access: Access, act: str, subject: Subject | None) -> Decision:
-    """`act` is `read`, `write` or `audit` (read the audit log); `subject` None: a listing, filtered afterwards."""
+    """`act` is `read`, `write`, `decide` (rule on records) or `audit` (read the audit log); `subject` None: a listing,
+    filtered afterwards."""
     if act == _AUDITS:
         return Decision("owner" in access.roles, ("owner" if "owner" in access.roles else "audit-is-read-by-owners",))
-    if act == _WRITES and not access.may_write:
+    if act in (_WRITES, _DECIDES) and not access.may_write:
         return Decision(False, ("principal-may-not-write",))
+    if act == _DECIDES and access.kind is not PrincipalKind.OPERATOR:
+        return Decision(False, ("operators-decide",))
     if subject is None:
         return Decision(True, ("listing-is-filtered",))
     if subject.scope is Scope.PATIENT:
