@@ -69,7 +69,7 @@ class Door:
                 items=items[:1000],
             )
         )
-        if act == "write":  # recorded before the answer leaves (design 10)
+        if act in ("write", "decide"):  # recorded before the answer leaves (design 10)
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:
