@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from iamata.formation.recorded.concepts import Relation, laterality, relate
+from iamata.formation.recorded.concepts import Relation, analyte, laterality, relate
 from iamata.formation.recorded.said import Said
 from iamata.formation.recorded.values import same_value, value_of
 from iamata.model.clinical_time import ClinicalTime, Precision
 from iamata.model.decision import Evidence, Quality, Verdict
 from iamata.model.ruling import Ruling
 from iamata.model.statement import Kind
+from iamata.terminology import conditions
 from iamata.terminology.names import fold
 from iamata.terminology.tables import rows
 
@@ -137,9 +138,12 @@ def _episode(left: Said, right: Said) -> Evidence:
         return Evidence("onset", "compatible", a.text, b.text)
     (first, at), (_, later) = sorted([(left, a), (right, b)], key=lambda pair: pair[1].earliest or 0)
     end = first.happened.end if first.happened and first.happened.end is not first.happened.start else None
+    course = {conditions.course(item.concept) for item in (left, right) if item.concept is not None} - {""}
+    if course == {"chronic"}:
+        return Evidence("onset", "disputed", a.text, b.text)
     gap = (later.earliest or 0) - (at.latest or 0)
     over = end is not None and end.earliest is not None and end.earliest <= (later.latest or 0)
-    kept_apart = left.source == right.source and gap > EPISODE_GAP_S
+    kept_apart = (left.source == right.source or course == {"episodic"}) and gap > EPISODE_GAP_S
     if over or kept_apart or (first.ended and gap > 0):
         return Evidence("onset", "different", a.text, b.text)
     return Evidence("onset", "disputed", a.text, b.text)
@@ -163,7 +167,7 @@ def _point(left: Said, right: Said) -> Evidence:
     a = (left.happened.start or left.happened.end) if left.happened else None
     b = (right.happened.start or right.happened.end) if right.happened else None
     values = value_of(left.statement), value_of(right.statement)
-    equal = same_value(*values) if None not in values else None
+    equal = same_value(*values, analyte(left)) if None not in values else None
     in_words = a is not None and b is not None and Precision.TEXT in (a.precision, b.precision) and a.text != b.text
     if a is None or b is None or in_words:
         if a is b and left.source != right.source and equal:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from iamata.formation.recorded.said import Said
 from iamata.model.coding import CodedText
 from iamata.model.statement import Kind
-from iamata.terminology import drugs, vaccines
+from iamata.terminology import conditions, drugs, labs, vaccines
 from iamata.terminology.names import fold
 
 _LATERALITY = frozenset({"left", "right", "bilateral"})
@@ -20,7 +20,7 @@ _MEDICINES = frozenset({Kind.MEDICATION, Kind.MEDICATION_EVENT})
 
 class Relation(StrEnum):
     SAME_CODE = "same-code"
-    SAME_CONCEPT = "same-concept"  # the tables know both: ingredients, substance, vaccine group
+    SAME_CONCEPT = "same-concept"  # the tables know both: ingredients, substance, vaccine or condition group, test
     SAME_NAME = "same-name"
     REFINES = "refines"  # one is a part of the other, or its less specific name
     REVIEW = "review"  # something that matters is not said on one side: a person must tell
@@ -36,6 +36,12 @@ class Relation(StrEnum):
         return self.same or self in (Relation.REFINES, Relation.REVIEW)
 
 
+_OF_CONDITIONS = {
+    conditions.Relation.SAME: Relation.SAME_CONCEPT,
+    conditions.Relation.REFINES: Relation.REFINES,
+    conditions.Relation.SIBLING: Relation.DIFFERENT,
+    conditions.Relation.DIFFERENT: Relation.DIFFERENT,
+}
 _OF_DRUGS = {
     drugs.Relation.SAME: Relation.SAME_CONCEPT,
     drugs.Relation.REFINES: Relation.REFINES,
@@ -57,7 +63,19 @@ def groups(kind: Kind, concept: CodedText | None) -> frozenset[str]:
     if kind is Kind.IMMUNIZATION:
         found = vaccines.group(concept)
         return frozenset({f"vaccine:{' + '.join(sorted(found))}"}) if found else frozenset()
+    if kind is Kind.CONDITION:
+        known = conditions.group(concept)
+        return frozenset({f"condition:{known}"}) if known else frozenset()
+    if kind is Kind.OBSERVATION:
+        test = labs.test(concept)
+        return frozenset({f"test:{test.id}"}) if test else frozenset()
     return frozenset()
+
+
+def analyte(item: Said) -> str:
+    """What `conversion` asks for when two amounts of this test are compared; empty if only like units compare."""
+    test = labs.test(item.concept) if item.kind is Kind.OBSERVATION and item.concept is not None else None
+    return test.analyte if test else ""
 
 
 def relate(left: Said, right: Said) -> Relation:
@@ -91,9 +109,9 @@ def _known(left: Said, right: Said) -> Relation | None:
     if left.kind in _MEDICINES:
         a, b = drugs.read(left.concept), drugs.read(right.concept)
         return _OF_DRUGS[drugs.same(a, b)] if a is not None and b is not None else None
-    if left.groups == right.groups:
-        return Relation.SAME_CONCEPT
-    return Relation.DIFFERENT
+    if left.kind is Kind.CONDITION:
+        return _OF_CONDITIONS.get(conditions.relation(left.concept, right.concept))
+    return Relation.SAME_CONCEPT if left.groups == right.groups else Relation.DIFFERENT
 
 
 def laterality(item: Said) -> frozenset[str]:

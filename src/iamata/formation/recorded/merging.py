@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 
+from iamata.formation.recorded.concepts import analyte
 from iamata.formation.recorded.rulings import Rulings
 from iamata.formation.recorded.said import Said, neutral_order
 from iamata.formation.recorded.supersession import rank
@@ -141,6 +142,7 @@ def _fields(
         for name, value in fields_of(member.statement).items():
             values[name].append((member, value))
     resolved = []
+    measured = analyte(counting[0])
     for name in sorted(values):
         said = values[name]
         picker, picked = said[0]
@@ -149,7 +151,7 @@ def _fields(
         ruled = next(((m, v) for m, v in said if rulings.is_right(m, name)), None)
         picker, picked = ruled or (picker, picked)
         compare, kind_name, unless = _rules().get((kind, name), ("free", "", ()))
-        differing = [(m, v) for m, v in said if m is not picker and same_value(picked, v) is not True]
+        differing = [(m, v) for m, v in said if m is not picker and same_value(picked, v, measured) is not True]
         finer = [field for field in unless if any(m is picker for m, _ in values.get(field, ()))]
         disputed = [
             (m, v)
@@ -159,7 +161,7 @@ def _fields(
             and not any(m is other for field in finer for other, _ in values.get(field, ()))
         ]
         if disputed and kind_name and callable(conflict):
-            agreeing = [m for m, v in said if (m, v) not in disputed and same_value(picked, v) is True]
+            agreeing = [m for m, v in said if (m, v) not in disputed and same_value(picked, v, measured) is True]
             sides = [(shown(picked), [picker, *agreeing]), *((shown(v), [m]) for m, v in disputed)]
             conflict(ConflictKind(kind_name), name, sides, f"field-{compare}")
         verdict = (

@@ -5,12 +5,16 @@ from __future__ import annotations
 from iamata.model.clinical_time import ClinicalTime, Clock, Period
 from iamata.model.coding import CodedText, Quantity, Range, Ratio
 from iamata.model.statement import Component, Kind, Statement, Value
+from iamata.terminology import conversion
 from iamata.terminology.names import fold
 from iamata.terminology.units import same_amount
 
 
-def same_value(left: object, right: object) -> bool | None:
-    """True, False, or None when they cannot be compared (unlike types, units that we cannot relate)."""
+def same_value(left: object, right: object, analyte: str = "") -> bool | None:
+    """True, False, or None when they cannot be compared (unlike types, units that we cannot relate).
+
+    Amounts of a test whose `analyte` the tables know are compared after conversion.
+    """
     match left, right:
         case CodedText(), CodedText():
             if set(left.keys) & set(right.keys):
@@ -21,7 +25,8 @@ def same_value(left: object, right: object) -> bool | None:
         case str(), CodedText():
             return fold(left) == fold(right.display)
         case Quantity(), Quantity():
-            return same_amount(left, right)
+            alike = same_amount(left, right)
+            return conversion.same(left, right, analyte) if alike is None else alike
         case ClinicalTime(), ClinicalTime():
             return left.may_equal(right)
         case Period(), Period():
