@@ -301,6 +301,15 @@ def test_medications_administered_were_given() -> None:
     assert only(parsed, Kind.MEDICATION_EVENT).aspect is Aspect.GIVEN
 
 
+def test_directions_that_stand_only_in_words_are_kept_as_words() -> None:
+    text = '<table><tbody><tr ID="m"><td>Amoxicillin 250 MG</td><td>one spoon at bedtime</td></tr></tbody></table>'
+    body = entry(medicine('<text><reference value="#m"/></text>'))
+    said = only(read(document(section("10160-0", body, text=text))), Kind.MEDICATION)
+    assert said.field("dosage_text") == "Amoxicillin 250 MG; one spoon at bedtime"
+    alone = entry(medicine("<text>Amoxicillin 250 MG</text>"))
+    assert only(read(document(section("10160-0", alone))), Kind.MEDICATION).field("dosage_text") is None
+
+
 # Vaccines
 
 

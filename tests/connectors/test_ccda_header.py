@@ -268,3 +268,18 @@ def test_the_place_of_a_statement_shows_the_entry() -> None:
     )
     assert 'code="65363002"' in ccda.at(body, place)
     assert ccda.at(body, "/ClinicalDocument/nowhere") == ""
+
+
+def test_names_and_words_of_the_patient_stay_out_of_intake_and_warnings() -> None:
+    marker = "Zqxmarker"
+    header = LEO.replace("Leo", marker).replace("Boston", marker)
+    problems = problem("65363002", marker) + problem("195967001", marker, id="", time=marker)
+    body = document(
+        section("11450-4", problems, title=marker, text=f"<paragraph>{marker} is well today</paragraph>"),
+        section("8648-8", entry("<act/>"), text=marker),
+        header=header,
+        authors=author(f"<assignedAuthor><assignedPerson><name>{marker}</name></assignedPerson></assignedAuthor>"),
+    )
+    parsed = read(body)
+    assert marker in str(parsed.statements)
+    assert marker not in f"{parsed.intake}{parsed.warnings}"

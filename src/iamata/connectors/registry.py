@@ -10,19 +10,42 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
-from iamata.connectors import fhir
+from iamata.connectors import ccda, fhir, hl7v2, x12
 from iamata.connectors.fhir.decoding import decode
 from iamata.connectors.fhir.reader import meta_source
 from iamata.errors import BadInput, UnknownFormat
 from iamata.model.identifiers import IdMint
 from iamata.model.provenance import Place
-from iamata.model.scope import Subject
+from iamata.model.scope import SUBJECT_ID, Subject
 from iamata.ports import Parsed
 
-READERS: Final[dict[str, Callable[..., Parsed]]] = {fhir.FORMAT: fhir.read}
+READERS: Final[dict[str, Callable[..., Parsed]]] = {
+    fhir.FORMAT: fhir.read,
+    fhir.R5_FORMAT: fhir.read_r5,
+    x12.FORMAT: x12.read,
+    ccda.FORMAT: ccda.read,
+    hl7v2.FORMAT: hl7v2.read,
+}
 # Changes whenever a reader could read the same bytes otherwise.
-READERS_VERSION: Final = fhir.READER
-_MEDIA_TYPES: Final = {fhir.FORMAT: "application/fhir+json"}
+READERS_VERSION: Final = f"{fhir.READER} {fhir.R5_READER} {x12.READER} {ccda.READER} {hl7v2.READER}"
+_MEDIA_TYPES: Final = {
+    fhir.FORMAT: "application/fhir+json",
+    fhir.R5_FORMAT: "application/fhir+json; fhirVersion=5.0",
+    x12.FORMAT: "application/edi-x12",
+    ccda.FORMAT: "application/cda+xml",
+    hl7v2.FORMAT: "application/hl7-v2",
+}
+# Connectors that lay out a place by themselves.
+_AT: Final = {x12.FORMAT: x12.at, ccda.FORMAT: ccda.at, hl7v2.FORMAT: hl7v2.at}
+_FHIR: Final = frozenset({fhir.FORMAT, fhir.R5_FORMAT})
+# Connectors whose documents name their patients by numbers: how many patients, and the numbers of the one.
+_NAMED: Final[dict[str, Callable[[bytes], tuple[int, tuple[str, ...]]]]] = {
+    fhir.FORMAT: fhir.patients_named,
+    fhir.R5_FORMAT: fhir.patients_named,
+    x12.FORMAT: x12.patients_named,
+    ccda.FORMAT: ccda.patients_named,
+    hl7v2.FORMAT: hl7v2.patients_named,
+}
 
 # First bytes of formats that are no text (the published file signatures).
 _SIGNATURES: Final = (
@@ -60,15 +83,17 @@ def detect(body: bytes, *, media_type: str = "", name: str = "") -> str:
         if text.startswith(b"{"):
             raise UnknownFormat("this looks like JSON in UTF-16; FHIR JSON is UTF-8", format="json")
     if text.startswith(b"<"):
+        if ccda.is_cda(text):
+            return ccda.FORMAT
         raise _not_yet(*_xml(text))
     if _HL7V2.match(text):
-        raise _not_yet("an HL7 v2 message", "hl7v2")
+        return hl7v2.FORMAT
     if _X12.match(text):
-        raise _not_yet("an X12 interchange", "x12")
+        return x12.FORMAT
     if text[:1] in (b"{", b"["):
         if text[:1] == b"{" and _RESOURCE_TYPE.search(text):
-            if _R5.search(media_type.lower()):
-                raise _not_yet("FHIR R5", "fhir/r5")
+            if _R5.search(media_type.lower()) or fhir.is_r5(body):
+                return fhir.R5_FORMAT
             return fhir.FORMAT
         raise UnknownFormat("this looks like JSON that is not FHIR: it has no resourceType", format="json")
     if "fhir" in media_type.lower() and "json" in media_type.lower():
@@ -104,21 +129,46 @@ def media_type(format: str) -> str:
 
 def excerpt(body: bytes, format: str, place: Place) -> str:
     """The bytes at a place as text: for JSON the item, laid out, with its digits; empty if the place is not there."""
-    if format != fhir.FORMAT:
+    at = fhir.at if format in _FHIR else _AT.get(format)
+    if at is None:
         return ""
-    found = fhir.at(body, place.pointer)
+    found = at(body, place.pointer)
     return found if place.start is None else found[place.start : place.end]
 
 
 def source_hint(body: bytes, format: str) -> str:
     """The system that a document says it comes from (FHIR `meta.source` of the bundle, else of the first resource that
     has one, without its fragment), else empty. Never raises for a bad document."""
-    if format != fhir.FORMAT or b'"source"' not in body:
+    if format == x12.FORMAT:
+        return x12.sender(body)
+    if format == ccda.FORMAT:
+        return ccda.custodian(body)
+    if format == hl7v2.FORMAT:
+        return hl7v2.source_of(body)
+    if format not in _FHIR or b'"source"' not in body:
         return ""
     try:
         return meta_source(decode(body))
     except BadInput:
         return ""
+
+
+def patients_named(body: bytes, format: str) -> tuple[int, tuple[str, ...]]:
+    """How many patients a document says it is about, and the ids it gives the one if it is one. Never raises for a bad
+    document: it names nobody."""
+    named = _NAMED.get(format)
+    return named(body) if named is not None else (0, ())
+
+
+def patient_hint(body: bytes, format: str) -> str:
+    """The id that a document gives its patient: its one patient's one id that can be an id here; else empty."""
+    usable = [id for id in patients_named(body, format)[1] if SUBJECT_ID.match(id)]
+    return usable[0] if len(usable) == 1 else ""
+
+
+def is_lines(body: bytes, format: str, name: str = "") -> bool:
+    """May it be a file of an export: FHIR with a resource a line?"""
+    return format in _FHIR and fhir.is_lines(body, name)
 
 
 def _not_yet(what: str, format: str) -> UnknownFormat:
@@ -127,8 +177,6 @@ def _not_yet(what: str, format: str) -> UnknownFormat:
 
 def _xml(text: bytes) -> tuple[str, str]:
     head = text[:4096].lower()
-    if b"clinicaldocument" in head:
-        return "a C-CDA (CDA R2) document in XML", "ccda"
     if b"http://hl7.org/fhir" in head:
         return "FHIR in XML (only FHIR in JSON is read)", "fhir/xml"
     if b"<!doctype html" in head or b"<html" in head:
