@@ -23,6 +23,7 @@ from evals.shape import DATA, Options, Outcome
 EVALS = {
     "reading": "evals.reading",
     "attribution": "evals.attribution",
+    "terminology": "evals.terminology",
     "reconciliation": "evals.reconciliation",
     "laws": "evals.laws",
     "assertion": "evals.assertion",
