@@ -41,7 +41,17 @@ _HEADER: Final = frozenset(
 _SCRAPS: Final = frozenset(
     {
         *("participantRole", "manufacturedProduct", "externalDocument", "assignedAuthor", "encounterParticipant"),
-        *("serviceEvent", "relatedSubject", "addr", "performer", "entryRelationship", "subject", "reference", "value"),
+        *(
+            "signatureText",
+            "serviceEvent",
+            "relatedSubject",
+            "addr",
+            "performer",
+            "entryRelationship",
+            "subject",
+            "reference",
+            "value",
+        ),
         *(
             "effectiveTime",
             "code",
@@ -57,6 +67,27 @@ _SCRAPS: Final = frozenset(
 )
 FRAGMENTS: Final = frozenset({*ACTS, *_HEADER, *_SCRAPS, "section", "component", "entry", "structuredBody", FRAGMENT})
 
+
+# What tells a part of a CDA document from other XML whose root has the same name.
+_MARKS: Final = (
+    b"templateId",
+    b"codeSystem",
+    b"urn:hl7-org:v3",
+    b"moodCode",
+    b"<assigned",
+    b"<effectiveTime",
+    b"<nonXMLBody",
+    b"<order",
+    b"<parentDocument",
+    b"<patientRole",
+    b"<streetAddressLine",
+    b"<intendedRecipient",
+    b"<associatedEntity",
+    b"<serviceEvent",
+    b"sdtc:signatureText",
+    b"<entry",
+    b"nullFlavor",
+)
 
 _ROOT = re.compile(
     rb"(?:\s+|<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(?:\[.*?\]\s*)?>)*<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)",
@@ -181,6 +212,9 @@ def _fragment(walk: Walk, root: Node, warnings: list[str]) -> Draft:
         _header(walk, top, listed)
     else:
         header.participations(walk, top, listed)
+    if top.children and not walk.lines:
+        line = top.children[0]
+        walk.lines.append(IntakeLine(line.name, line.place, Outcome.STRUCTURED, label=line.name))
     body = Body(walk, listed)
     scope = Scope("section/0", None, ())
     for number, part in enumerate(each for each in parts if each.name not in _HEADER):
@@ -226,7 +260,7 @@ def is_cda(text: bytes) -> bool:
     name = found.group(1).decode("ascii", "replace")
     if name == "ClinicalDocument":
         return True
-    return name in FRAGMENTS and any(mark in text for mark in (b"templateId", b"codeSystem", b"urn:hl7-org:v3"))
+    return name in FRAGMENTS and any(mark in text for mark in _MARKS)
 
 
 def at(body: bytes, pointer: str) -> str:
