@@ -195,6 +195,7 @@ def _header(walk: Walk, root: Node, listed: Draft) -> int:
 
 def _fragment(walk: Walk, root: Node, warnings: list[str]) -> Draft:
     """What a part of a document says; the rest of the document is missing, and said to be."""
+    root.name = root.name.rpartition(":")[2]  # a prefix that nothing declares
     if root.name not in FRAGMENTS:
         raise UnknownFormat(
             f"the document is XML but no CDA: its root is {root.name[:60]}", format="xml", place=root.place
