@@ -4,7 +4,8 @@
     python -m evals                                                      all, as a scoreboard
 
 `--json` prints one object: {"eval", "data", "figures", "rows", "misses"}; without a name one object a line.
-`--held-out` also opens the cases that are kept apart: for a closing note, never while working on the code they judge.
+`--held-out` (or `--unopened`) also opens the cases that are kept apart: for a closing note, never while working on the
+code they judge.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="one object with figures, rows and misses")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--misses", action="store_true", help="also name each miss")
-    parser.add_argument("--held-out", action="store_true", help="open the cases kept apart (closing note only)")
+    parser.add_argument(
+        "--held-out", "--unopened", action="store_true", help="open the cases kept apart (closing note only)"
+    )
     given = parser.parse_args(arguments)
     options = Options(data=given.data, seed=given.seed, held_out=given.held_out)
     chosen = [given.name] if given.name else list(names)

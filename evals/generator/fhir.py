@@ -94,7 +94,7 @@ def condition(thing: Thing, profile: Profile, chance: random.Random) -> Written:
         concept.code(icd)
     if not concept.codings:
         concept.say(plain(sct.name) if style == "name" and sct.code else icd.name)
-    noise = () if style == "snomed" else (f"condition:{style}",)
+    noise: tuple[str, ...] = () if style == "snomed" else (f"condition:{style}",)
     made: dict[str, Any] = {
         "resourceType": "Condition",
         "clinicalStatus": one(CLINICAL, thing.about.get("status", "active")),
@@ -273,13 +273,14 @@ def _when(thing: Thing, profile: Profile) -> tuple[str, tuple[str, ...]]:
 
 def observation(thing: Thing, profile: Profile, chance: random.Random) -> Written:
     row, value = thing.about["row"], Decimal(thing.about["value"])
-    concept, noise, unit = Concept(profile), (), "first"
+    noise: tuple[str, ...] = ()
+    concept, unit = Concept(profile), row["unit"].casefold()
     style = profile.units
     if style == "other" and row["factor"]:
         converted = value * Decimal(row["factor"]) + Decimal(row["offset"])
         shown = quantity(rounded(converted, int(row["other_decimals"])), row["other_spelled"], row["other_unit"])
         concept.code(Code("LNC", row["other_loinc"], row["other_name"] or row["name"]))
-        unit, noise = "other", ("unit system",)
+        unit, noise = row["other_spelled"].casefold(), ("unit system",)
         if row["factor"] == "1":
             noise = ("unit spelling",)
     else:
@@ -293,7 +294,7 @@ def observation(thing: Thing, profile: Profile, chance: random.Random) -> Writte
         else:
             concept.code(Code("LNC", row["loinc"], row["name"]))
         if spelled:
-            unit, noise = "spelled", (*noise, "unit spelling")
+            unit, noise = (row["spelled"] or row["unit"]).casefold(), (*noise, "unit spelling")
     when, told_noise = _when(thing, profile)
     made = {
         "resourceType": "Observation",
@@ -308,13 +309,10 @@ def observation(thing: Thing, profile: Profile, chance: random.Random) -> Writte
 
 def blood_pressure(thing: Thing, profile: Profile, chance: random.Random) -> Written:
     concept = Concept(profile)
-    # The panel of US Core, or the older one that Synthea writes: both names as seen in the data.
-    if profile.substances:
-        concept.code(Code("LNC", "55284-4", "Blood Pressure"))
-    else:
-        concept.code(Code("LNC", "85354-9", "Blood pressure panel"))
+    # The panel of US Core, or the older one that Synthea writes.
+    concept.code(tables.single("bp-panel-old" if profile.substances else "bp-panel"))
     when, noise = _when(thing, profile)
-    parts = [("8480-6", "Systolic blood pressure"), ("8462-4", "Diastolic blood pressure")]
+    parts = [tables.single("systolic"), tables.single("diastolic")]
     made = {
         "resourceType": "Observation",
         "status": "final",
@@ -323,17 +321,17 @@ def blood_pressure(thing: Thing, profile: Profile, chance: random.Random) -> Wri
         "effectiveDateTime": when,
         "component": [
             {
-                "code": Concept(profile).code(Code("LNC", code, name)).json,
+                "code": Concept(profile).code(code).json,
                 "valueQuantity": quantity(str(value), "mmHg", "mm[Hg]"),
             }
-            for (code, name), value in zip(parts, thing.about["values"], strict=True)
+            for code, value in zip(parts, thing.about["values"], strict=True)
         ],
     }
     return made, concept.marks(noise=noise)
 
 
 def smoking(thing: Thing, profile: Profile, chance: random.Random) -> Written:
-    concept = Concept(profile).code(Code("LNC", "72166-2", "Tobacco smoking status"))
+    concept = Concept(profile).code(tables.single("smoking"))
     assert thing.when
     made = {
         "resourceType": "Observation",
@@ -341,7 +339,7 @@ def smoking(thing: Thing, profile: Profile, chance: random.Random) -> Written:
         "category": [one(CATEGORY, "social-history")],
         "code": concept.json,
         "effectiveDateTime": told(thing.when, "day"),
-        "valueCodeableConcept": Concept(profile).code(Code("SCT", *thing.about["value"])).json,
+        "valueCodeableConcept": Concept(profile).code(tables.single(thing.about["value"])).json,
     }
     return made, concept.marks()
 

@@ -50,13 +50,13 @@ def relation(world: World, left: Item, right: Item) -> Relation:
 
 
 def level(left: Item, right: Item) -> str:
-    """The easiest thing the two items share; a value in another unit needs a table even with the same code."""
+    """The easiest thing the two items share; a unit written otherwise needs a table even with the same code."""
     if left.source == right.source and left.reference == right.reference:
         return "copy"
     a, b = left.marks, right.marks
     if a.identifiers & b.identifiers:
         return "identifier"
-    if a.unit != b.unit and "unit system" in (*a.noise, *b.noise):
+    if a.unit != b.unit:
         return "terminology"
     if a.codes & b.codes or (left.kind in ("encounter", "insurance") and a.names & b.names):
         return "code"

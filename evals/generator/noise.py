@@ -15,7 +15,8 @@ HOME = timezone(timedelta(hours=-5))
 @dataclass(frozen=True)
 class Profile:
     """`conditions`, `drugs`, `substances` name a style of `fhir`; `units` is `first`, `spelled` or `other`; `precision`
-    the finest date it keeps for histories; `zone` is `home`, `utc`, `east` or `none`; `oids` writes systems as OIDs."""
+    the finest date it keeps for histories; `zone` is `home`, `utc`, `east` or `none`; `oids` writes systems as OIDs.
+    `format` is `fhir`, or what else it sends what it can in: `ccda` or `hl7v2`."""
 
     name: str
     conditions: str = "snomed"
@@ -27,8 +28,15 @@ class Profile:
     identifiers: bool = True
     statements: bool = False
     oids: bool = False
+    format: str = "fhir"
 
 
+FORMATS = {
+    "copies": ("fhir",),
+    "codes": ("fhir", "fhir", "ccda"),
+    "values": ("fhir", "fhir", "hl7v2"),
+    "all": ("fhir", "ccda", "hl7v2"),
+}
 NAMES = ("northside", "eastgate", "riverlab", "hillclinic", "cornerpharm")
 
 
@@ -49,6 +57,7 @@ def profiles(noise: str, count: int, chance: random.Random) -> list[Profile]:
                 identifiers=chance.random() < 0.5,
                 statements=chance.random() < 0.4,
                 oids=codes and chance.random() < 0.25,
+                format=chance.choice(FORMATS[noise]),
             )
         )
     return made

@@ -75,7 +75,7 @@ def things(chance: random.Random, avoided: frozenset[str]) -> Iterator[Thing]:
         "social_history",
         "smoking",
         on(chance, 2021, 2022),
-        about={"value": chance.choice([("266919005", "Never smoker"), ("8517006", "Former smoker")])},
+        about={"value": chance.choice(["never-smoker", "former-smoker"])},
     )
 
 

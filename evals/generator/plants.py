@@ -25,7 +25,7 @@ from evals.generator.person import (
 )
 from evals.generator.scatter import Draft, Scatter
 from evals.generator.tables import Code
-from evals.generator.truth import Thing
+from evals.generator.truth import Marks, Thing
 
 PAIRS_A_PATIENT = 4
 
@@ -61,10 +61,10 @@ def look_alikes(to: Scatter, turn: int) -> None:
                 "authoredOn": told(day, "day"),
             }
             to.put(profile, thing, (made, concept.marks(noise=("look-alike",))))
-    made = [thing for thing in to.things.values() if thing.id.startswith("look-alike/")]
+    named = [thing for thing in to.things.values() if thing.id.startswith("look-alike/")]
     together = {frozenset(name.casefold() for name in pair) for pair in pairs}
-    for left in made:
-        for right in made:
+    for left in named:
+        for right in named:
             names = frozenset((left.concept.casefold(), right.concept.casefold()))
             if left.id < right.id and left.substance == right.substance and names not in together:
                 to.open_pairs.add((left.id, right.id))
@@ -94,7 +94,8 @@ def siblings(to: Scatter, turn: int) -> None:
     """Diabetes type 1 here, type 2 there, from the same day."""
     rows = {row["key"]: row for row in tables.table("conditions")}
     day = on(to.chance, 2012, 2014)
-    for key in ("diabetes-type-1", "diabetes-type-2"):
+    pair = tables.table("siblings")[0]
+    for key in (pair["left"], pair["right"]):
         to.spread(condition_thing(rows[key], f"condition/{key}", day, keep="day"))
 
 
@@ -176,11 +177,10 @@ def condition_date(to: Scatter, turn: int) -> None:
 
 
 def condition_refuted(to: Scatter, turn: int) -> None:
-    """Confirmed here, refuted there, recorded on one day: a denial opposes; whether inside one fact is left open."""
+    """Confirmed here, refuted there, recorded on one day: a denial opposes, within the fact of its disease."""
     left, right = _condition_sides(to, "hypothyroidism", {}, {})
     right.resource["verificationStatus"] = one(fhir.VERIFIED, "refuted")
     right.resource.pop("clinicalStatus")
-    right.open = True
     to.clash(("verification", "existence"), [left], [right], "condition confirmed and refuted")
 
 
@@ -241,7 +241,6 @@ def allergy_refuted(to: Scatter, turn: int) -> None:
     refuted.resource["verificationStatus"] = one(fhir.ALLERGY_VERIFIED, "refuted")
     for element in ("reaction", "clinicalStatus"):
         refuted.resource.pop(element, None)
-    refuted.open = True
     to.clash(("verification", "existence"), [drafts[0]], [refuted], "allergy confirmed and refuted")
 
 
@@ -319,7 +318,8 @@ def stranger_whole(to: Scatter, turn: int) -> str:
     for thing in [
         t for t in list(to.things.values()) if t.kind in ("condition", "medication", "allergy", "observation")
     ]:
-        if thing.about and to.chance.random() < 0.3 and not thing.about.get("panel"):
+        own = thing.about and not thing.about.get("panel") and not thing.id.startswith("stranger/")
+        if own and to.chance.random() < 0.3:
             _copy_for_stranger(to, profile, thing, owner, set_aside=False)
     return profile.name
 
@@ -349,6 +349,39 @@ def _copy_for_stranger(to: Scatter, profile: Profile, thing: Thing, owner: str, 
     draft.owner, draft.owner_id, draft.set_aside = "stranger", owner, set_aside
 
 
+def weak_middle(to: Scatter, turn: int) -> None:
+    """Something vague between two that must stay apart: it may go with either or none, and never joins them."""
+    bridges: list[tuple[Thing, dict[str, Any], Marks]] = []
+    draws = [to.things["observation/two-draws/1"], to.things["observation/two-draws/2"]]
+    vague = replace(draws[0], about={**draws[0].about, "exact": False})
+    written = fhir.observation(vague, Profile("", precision="year"), to.chance)
+    bridges.append((draws[0], *written))
+    side = to.things["condition/lateral/left"]
+    unspecified = {"M17.11": "M17.9", "H66.91": "H66.90"}.get(side.about["row"]["icd10cm"])
+    if unspecified:
+        row = next(r for r in tables.table("unspecified_sides") if r["code"] == unspecified)
+        line = {**side.about["row"], "icd10cm": row["code"], "icd10cm_name": row["name"]}
+        told_vaguely = replace(side, about={**side.about, "row": line})
+        bridges.append((side, *fhir.condition(told_vaguely, Profile("", conditions="icd10"), to.chance)))
+    for thing, resource, marks in bridges:
+        draft = to.put(to.chance.choice(to.profiles), thing, (resource, replace(marks, noise=("vague",))))
+        draft.open = True
+
+
+def worn_identifier(to: Scatter, turn: int) -> None:
+    """One number on two different problems in one source, and on a third in another: it proves nothing."""
+    rows = [row for row in tables.table("conditions") if row["key"] in ("gallstone", "rosacea", "covid-19")]
+    used = {thing.concept for thing in to.things.values()}
+    day = on(to.chance, 2019, 2020)
+    first, second = _two(to)
+    for row, profile in zip(rows, (first, first, second), strict=True):
+        if row["key"] in used:
+            continue
+        thing = to.know(condition_thing(row, f"condition/{row['key']}/worn", day, keep="day"))
+        written = fhir.condition(thing, profile, to.chance)
+        to.put(profile, thing, written, identifier=f"{to.seed}-worn")
+
+
 CONFLICTS: tuple[Callable[[Scatter, int], None], ...] = (
     condition_status,
     medication_dose,
@@ -360,7 +393,14 @@ CONFLICTS: tuple[Callable[[Scatter, int], None], ...] = (
     allergy_refuted,
 )
 NEGATIONS = (no_known_before, no_known_after, no_known_undated)
-APART: tuple[Callable[[Scatter, int], None], ...] = (look_alikes, apart_drugs, two_sides, two_draws)
+APART: tuple[Callable[[Scatter, int], None], ...] = (
+    look_alikes,
+    apart_drugs,
+    two_sides,
+    two_draws,
+    weak_middle,
+    worn_identifier,
+)
 
 
 def plant(to: Scatter, turn: int) -> list[str]:

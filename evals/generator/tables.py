@@ -68,6 +68,13 @@ def grouped(name: str) -> dict[str, list[Line]]:
     return found
 
 
+@cache
+def single(key: str) -> Code:
+    """One code by its key in data/single_codes.tsv."""
+    row = next(row for row in table("single_codes") if row["key"] == key)
+    return Code(row["system"], row["code"], row["name"])
+
+
 def plain(name: str) -> str:
     """A name as a person would type it: without the bracket that says what sort of thing it is."""
     return re.sub(r"\s*\((disorder|finding|substance|situation|procedure|organism|product)\)$", "", name, flags=re.I)

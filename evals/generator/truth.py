@@ -35,7 +35,7 @@ class Thing:
 @dataclass(frozen=True)
 class Marks:
     """What of an item can be compared without a table: codes as written (`SCT|44054006`), names folded, identifiers;
-    `unit` names the system of units of its value. `noise` says what was done to it."""
+    `unit` is that of its value or dose as written, in small letters. `noise` says what was done to it."""
 
     codes: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
@@ -46,13 +46,14 @@ class Marks:
 
 @dataclass(frozen=True)
 class Item:
-    """One item of one document. `id` is `document:index`; `owner` is `self`, or `stranger` for another person's record;
-    `set_aside` items must come into no fact."""
+    """One item of one document. `id` is `document:index`, `place` where it stands in the document's bytes as the engine
+    names places (a JSON pointer, an XPath, a segment): statements from there or below are its own. `owner` is `self`,
+    or `stranger` for another person's record; `set_aside` items must come into no fact."""
 
     id: str
     source: str
     document: int
-    index: int
+    place: str
     reference: str
     kind: str
     truth: str

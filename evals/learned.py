@@ -1,0 +1,264 @@
+"""What is learned from real talk: medicines, allergies and symptoms, against the gold of public sets?
+
+Sets and their gold: `evals.talks`. Match rule: same dialogue, type and ingredient or substance (by the normal names of
+our tables; a name they do not know is matched word for word), same polarity, the patient's own. A denial of all
+allergies matches any other, whichever sort of allergy was asked for. Each pair counts once for a dialogue. Of `simord`
+only what a clinician plans or orders counts as said, since its gold are orders. Symptoms of `simsum-spans` are matched
+by note and one of five kinds, polarity not compared, since the spans have none.
+
+`medication_f1` and `allergy_f1` are micro-averaged over the sets with gold of their own (`simord`, `mts-dialog`);
+*silver* sets are reported beside them. `false_no_known_allergies` counts denials of all allergies where the gold of
+the dialogue names one, or none was denied and one is told. `family_leaks` counts what is told of a relative's body and
+was learned of the patient. `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
+labelled, so it holds the engine to the label, and does not measure a reader of transcripts.
+
+The baseline takes every name of our tables as present: of a medicine, or, in a turn that says "allerg", of a substance.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from evals import intervals
+from evals.intervals import Counts
+from evals.shape import Figures, Options, Outcome, Row, skipped
+from evals.talks import NONE, TALKS, Note, Talk, simsum
+from iamata.formation.extraction import Mention, mentions
+from iamata.formation.learned import learn
+from iamata.model.attribution import Role
+from iamata.model.identifiers import IdMint
+from iamata.model.memory import Experiencer, Memory, MemoryKind, Temporality
+from iamata.model.session import Message, Session, Speaker, Turn
+from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
+from iamata.terminology.lexicon import split_words, variants
+
+MINT = IdMint(b"learned-memory-evaluation-key-32")
+RECEIVED = datetime(2026, 2, 15, 15, tzinfo=UTC)
+_USES = (MemoryKind.MEDICATION, MemoryKind.ADHERENCE, MemoryKind.INSTRUCTION, MemoryKind.PLAN)
+_BODY = (
+    MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.MEDICATION, MemoryKind.ADHERENCE,
+    MemoryKind.ALLERGY, MemoryKind.SIDE_EFFECT, MemoryKind.OBSERVATION,
+)  # fmt: skip
+_ROLES = {
+    Speaker.PATIENT: Role.PATIENT,
+    Speaker.CAREGIVER: Role.PROXY,
+    Speaker.CLINICIAN: Role.CLINICIAN,
+    Speaker.AGENT: Role.AGENT,
+}
+# Which names of our tables are which of the kinds of simsum-spans (Rabaey et al., arXiv 2409.08936).
+_KINDS = {
+    "dyspnea": ("shortness of breath", "difficulty breathing", "trouble breathing"),
+    "cough": ("cough", "chronic cough", "coughing up blood"),
+    "respiratory pain": ("chest pain", "chest tightness", "pleuritic pain", "painful breathing"),
+    "fever": ("fever", "chills"),
+    "nasal symptoms": ("nasal congestion", "runny nose", "sneezing", "postnasal drip", "itchy nose", "nose itching"),
+}
+Pair = tuple[str, str, str]  # type, key, polarity
+
+
+def session_of(talk: Talk) -> Session:
+    messages = [Message(f"ms_{i}", "talk", i, Turn(who, text), RECEIVED) for i, (who, text) in enumerate(talk.turns)]
+    return Session("talk", "talk", RECEIVED, tuple(messages))
+
+
+def key_of(name: str) -> str:
+    """The normal name of our tables, caseless; else the words in their singular, sorted."""
+    if name == NONE:
+        return NONE
+    for term in lexicon.clinical().exact(name):
+        if term.kind in ("drug", "drug_in_context", "allergen"):
+            return term.concept.lower()
+    return " ".join(sorted(sorted(variants(spot.word), key=len)[0] for spot in split_words(name)))
+
+
+def said_pair(memory: Memory, talk: Talk) -> Pair | None:
+    """What a memory says, as gold is written; None when it says nothing of medicine or allergy of the patient."""
+    if memory.experiencer is not Experiencer.PATIENT:
+        return None
+    name = memory.concept.display
+    if memory.kind is MemoryKind.ALLERGY:
+        return ("allergy", NONE if name.startswith("Known ") else key_of(name), memory.polarity.value)
+    if memory.kind not in _USES or not _is_medicine(name):
+        return None
+    if memory.temporality is Temporality.HYPOTHETICAL:
+        return None
+    if talk.plans:
+        clinician = memory.attribution.author.role is Role.CLINICIAN
+        planned = memory.temporality is Temporality.PLANNED or memory.kind in (MemoryKind.INSTRUCTION, MemoryKind.PLAN)
+        if not clinician or not planned:
+            return None
+    return ("medication", key_of(name), memory.polarity.value)
+
+
+def _is_medicine(name: str) -> bool:
+    return any(term.kind in ("drug", "drug_in_context") for term in lexicon.clinical().exact(name))
+
+
+def baseline(talk: Talk) -> set[Pair]:
+    """Every name of our tables as present."""
+    found: set[Pair] = set()
+    for place, (who, text) in enumerate(talk.turns):
+        before = talk.turns[place - 1][1] if place else ""
+        for hit in lexicon.clinical().longest([spot.word for spot in split_words(text)]):
+            if hit.term.kind == "drug" and (not talk.plans or who is Speaker.CLINICIAN):
+                found.add(("medication", hit.term.concept.lower(), "affirmed"))
+            if hit.term.kind in ("drug", "allergen") and "allerg" in f"{before} {text}".lower():
+                found.add(("allergy", hit.term.concept.lower(), "affirmed"))
+    return found
+
+
+def score(talk: Talk, type: str, said: set[Pair]) -> Counts:
+    gold = {(t, key_of(name), polarity) for t, name, polarity in talk.gold if t == type}
+    mine = {pair for pair in said if pair[0] == type}
+    if type == "medication":
+        mine = {pair for pair in mine if pair[2] == Polarity.AFFIRMED.value}
+    else:  # what is tolerated is in no gold; the denial of all is
+        mine = {pair for pair in mine if pair[2] == Polarity.AFFIRMED.value or pair[1] == NONE}
+    hit = len(gold & mine)
+    return Counts(hit, len(mine) - hit, len(gold) - hit)
+
+
+def row_of(talk: Talk) -> Row:
+    """The counts of one dialogue, for each judged type with the baseline's, and what must never be."""
+    memories = learn(session_of(talk), mint=MINT)
+    turns = {f"ms_{i}": turn for i, turn in enumerate(talk.turns)}
+    said = {pair for memory in memories if (pair := said_pair(memory, talk)) is not None}
+    everything = baseline(talk)
+    row: Row = {"id": f"{talk.set}/{talk.id}", "set": talk.set, "part": talk.part, "silver": talk.silver}
+    row["memories"] = len(memories)
+    row["quoted"] = sum(m.quote == turns[m.message][1][m.start : m.end] and bool(m.quote) for m in memories)
+    row["speaker_right"] = sum(m.attribution.author.role is _ROLES[turns[m.message][0]] for m in memories)
+    row["false_no_known_allergies"] = _false_denials(talk, said)
+    row["family_leaks"] = sum(_is_leak(talk, memory) for memory in memories)
+    for type in talk.judged:
+        for name, pairs in (("", said), ("baseline_", everything)):
+            counts = score(talk, type, pairs)
+            row[f"{name}{type}"] = [counts.hit, counts.wrong, counts.missed]
+        gold = {(t, key_of(n), p) for t, n, p in talk.gold if t == type}
+        row[f"missed_{type}"] = sorted(f"{p[1]} {p[2]}" for p in gold - said)
+        mine = {p for p in said if p[0] == type and (p[2] == "affirmed" or p[1] == NONE)}
+        row[f"wrong_{type}"] = sorted(
+            f"{p[1]} {p[2]}" for p in mine - gold if type == "allergy" or p[2] == Polarity.AFFIRMED.value
+        )
+    return row
+
+
+def _false_denials(talk: Talk, said: set[Pair]) -> int:
+    denied = ("allergy", NONE, Polarity.DENIED.value) in said
+    gold = {g for g in talk.gold if g[0] == "allergy"}
+    named = any(g[2] == Polarity.AFFIRMED.value for g in gold)
+    told = not gold and any(p[0] == "allergy" and p[2] == Polarity.AFFIRMED.value for p in said)
+    return int(denied and (named or told))
+
+
+def _is_leak(talk: Talk, memory: Memory) -> bool:
+    """Only counted where the set says that nothing told of a body is the patient's."""
+    return talk.all_family and memory.experiencer is Experiencer.PATIENT and memory.kind in _BODY
+
+
+def kinds_of(found: Sequence[Mention]) -> set[str]:
+    names = {mention.concept.text.lower() for mention in found}
+    return {kind for kind, listed in _KINDS.items() if names & set(listed)}
+
+
+def note_row(note: Note) -> Row:
+    gold = {kind for kind, _start, _end in note.spans}
+    said = kinds_of(mentions(note.text))
+    words = [spot.word for spot in split_words(note.text)]
+    named = {hit.term.concept.lower() for hit in lexicon.clinical().longest(words) if hit.term.kind == "symptom"}
+    every = {kind for kind, listed in _KINDS.items() if named & set(listed)}
+    row: Row = {"id": f"simsum-spans/{note.id}", "set": "simsum-spans", "part": note.part, "silver": False}
+    for name, kinds in (("symptom", said), ("baseline_symptom", every)):
+        hit = len(gold & kinds)
+        row[name] = [hit, len(kinds) - hit, len(gold) - hit]
+    row["missed_symptom"], row["wrong_symptom"] = sorted(gold - said), sorted(said - gold)
+    return row
+
+
+def run(options: Options) -> Outcome:
+    found = [name for name in TALKS if (options.data / name).is_dir()]
+    notes = options.data / "simsum-spans"
+    if not found and not notes.is_dir():
+        return skipped("learned", "none of its sets")
+    rows = [
+        row_of(talk)
+        for name in found
+        for talk in TALKS[name](options.data / name)
+        if talk.part == "tuned" or options.held_out
+    ]
+    if notes.is_dir():
+        found.append("simsum-spans")
+        rows += [note_row(note) for note in simsum(notes) if note.part == "tuned" or options.held_out]
+    return Outcome("learned", found, figures(rows, options.seed), rows, list(_misses(rows)))
+
+
+def _misses(rows: Sequence[Row]) -> Iterator[str]:
+    for row in rows:
+        if row["part"] != "tuned":
+            continue
+        told = [
+            f"{name} {', '.join(row[name])}" for name in row if name.startswith(("missed_", "wrong_")) and row[name]
+        ]
+        told += [f"{name} {row[name]}" for name in ("false_no_known_allergies", "family_leaks") if row.get(name)]
+        if told:
+            yield f"{row['id']}: {'; '.join(told)}"
+
+
+def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
+    """The headline over the tuned part, then each type, set, part and baseline."""
+    tuned = [row for row in rows if row["part"] == "tuned"]
+    found: Figures = {}
+    for type in ("medication", "allergy", "symptom"):
+        found[f"{type}_f1"] = _scored([r for r in tuned if not r["silver"]], type, seed).get("f1")
+    talks = [row for row in tuned if "memories" in row]
+    memories = sum(row["memories"] for row in talks)
+    for name, field in (("speaker_accuracy", "speaker_right"), ("quotes_present", "quoted")):
+        found[name] = intervals.share(sum(row[field] for row in talks), memories)["share"]
+    for name in ("false_no_known_allergies", "family_leaks"):
+        found[name] = sum(row[name] for row in talks)
+    for part in sorted({row["part"] for row in rows}):
+        of_part = [row for row in rows if row["part"] == part]
+        for type in ("medication", "allergy", "symptom"):
+            for name, some in _groups(of_part, type).items():
+                found[f"{type} {name} {part}"] = _scored(some, type, seed)
+                found[f"{type} {name} {part}, baseline"] = _scored(some, f"baseline_{type}", seed)
+        for name, count in sorted(Counter(row["set"] for row in of_part).items()):
+            some = [row for row in of_part if row["set"] == name and "memories" in row]
+            if some:
+                found[f"{name} {part}"] = _kept(some) | {"dialogues": count}
+    return found
+
+
+def _groups(rows: Sequence[Row], type: str) -> Mapping[str, Sequence[Row]]:
+    judged = [row for row in rows if type in row]
+    groups = {"all": [row for row in judged if not row["silver"]]} if judged else {}
+    for name in sorted({row["set"] for row in judged}):
+        some = [row for row in judged if row["set"] == name]
+        groups[f"{name} (silver)" if some[0]["silver"] else name] = some
+    return groups
+
+
+def _scored(rows: Sequence[Row], name: str, seed: int) -> dict[str, Any]:
+    items = [Counts(*row[name]) for row in rows if name in row]
+    return {"items": len(items), **intervals.scored(items, seed)} if items else {}
+
+
+def _kept(rows: Sequence[Row]) -> dict[str, Any]:
+    memories = sum(row["memories"] for row in rows)
+    told = {"memories": memories, "quoted": sum(row["quoted"] for row in rows)}
+    told["speaker_right"] = sum(row["speaker_right"] for row in rows)
+    told["quoted_ci95"] = intervals.share(told["quoted"], memories)["ci95"]
+    for name in ("false_no_known_allergies", "family_leaks"):
+        told[name] = sum(row[name] for row in rows)
+    return told
+
+
+if __name__ == "__main__":
+    from evals.__main__ import main
+
+    raise SystemExit(main(["learned", *sys.argv[1:]]))

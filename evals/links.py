@@ -1,0 +1,130 @@
+"""Does what is said get the right link to the fact it is about? Supports, conflicts, refines, or none of them.
+
+    python -m evals.links [--seed S] [--json] [--unopened]      also: python -m evals links
+
+Each case of `evals.generator.talk` is a record with one fact and a bystander, and one turn. A link of another type, or
+to the bystander, is wrong. A `refines` may come with a `supports` (what is refined is also said). `--unopened` runs the
+other half of the phrasings and names no miss.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from evals.generator.talk import SAID_AT, TYPES, TalkCase, cases
+from evals.shape import Figures, Options, Outcome, Row
+from iamata import Engine
+from iamata.model.graph import Graph
+from iamata.model.session import Speaker, Turn
+
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+PATIENT = "p"
+KINDS = ("medication", "allergy", "condition", "social_history")
+
+
+def run(options: Options) -> Outcome:
+    return measure(options.seed, unopened=options.held_out)
+
+
+def measure(seed: int, *, unopened: bool = False) -> Outcome:
+    rows: list[Row] = []
+    misses: list[str] = []
+    for case in cases(seed, unopened=unopened):
+        row = judge(case)
+        rows.append(row)
+        if not row["right"]:
+            found = " ".join(row["found"]) or "nothing"
+            misses.append(f"seed {seed} {case.id}: {found}; {case.speaker}: {case.text}")
+    read = [f"generator talk, seed {seed}, {'unopened' if unopened else 'tuned'} phrasings"]
+    return Outcome("links", read, figures(rows), rows, [] if unopened else misses)
+
+
+def judge(case: TalkCase) -> Row:
+    """What links the turn's memories got."""
+    ticks = iter(range(1_000_000))
+    with Engine.open(
+        ":memory:", clock=lambda: NOW + timedelta(milliseconds=next(ticks)), ids=lambda: f"{next(ticks):020x}"
+    ) as engine:
+        bundle = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": e} for e in case.entries]}
+        engine.ingest(PATIENT, json.dumps(bundle).encode(), source="ehr", format="fhir/r4")
+        turn = Turn(Speaker(case.speaker), case.text, relationship=case.relationship, said_at=SAID_AT)
+        engine.append(PATIENT, "s", [turn])
+        graph = engine.graph(PATIENT)
+    return _row(case, graph)
+
+
+def _row(case: TalkCase, graph: Graph) -> Row:
+    about = {
+        fact for id, fact in graph.fact_of.items() if graph.statements[id].provenance.record.reference.endswith("/fact")
+    }
+    links = [link for link in graph.links.values() if link.origin in graph.memories and link.type in TYPES]
+    to_fact = {str(link.type) for link in links if link.target in about}
+    elsewhere = [str(link.type) for link in links if link.target not in about]
+    conflicts = {link.conflict_kind for link in links if link.target in about and link.type == "conflicts"}
+    allowed = {case.link} | ({"supports"} if case.link == "refines" else set())
+    hit = case.link in to_fact or (case.link == "none" and not to_fact)
+    wrong = [*sorted(to_fact - allowed), *elsewhere]
+    kind_right = not case.conflict or case.conflict == "*" or case.conflict in conflicts
+    return {
+        "id": case.id,
+        "kind": case.kind,
+        "link": case.link,
+        "conflict": case.conflict,
+        "found": [*sorted(to_fact), *(f"{type}, of the bystander" for type in elsewhere)],
+        "hit": hit,
+        "wrong": wrong,
+        "conflict_kind_right": kind_right if case.link == "conflicts" and hit else None,
+        "right": hit and not wrong,
+    }
+
+
+def figures(rows: Sequence[Row]) -> Figures:
+    """F1 per link type, over all kinds and per kind; how often a found conflict has its kind; turns that got none."""
+    found: Figures = {"cases": len(rows), "right": sum(row["right"] for row in rows)}
+    for type in TYPES:
+        found[f"{type}_f1"] = _f1(rows, type)
+    kinds = [row["conflict_kind_right"] for row in rows if row["conflict_kind_right"] is not None]
+    found["conflict_kind_right"] = round(sum(kinds) / len(kinds), 4) if kinds else 0.0
+    none = [row for row in rows if row["link"] == "none"]
+    found["none_right"] = round(sum(row["right"] for row in none) / len(none), 4) if none else 0.0
+    for kind in KINDS:
+        if some := [row for row in rows if row["kind"] == kind]:
+            found[f"kind {kind}"] = {
+                "cases": len(some),
+                "right": sum(row["right"] for row in some),
+                **{f"{type}_f1": _f1(some, type) for type in TYPES},
+            }
+    return found
+
+
+def _f1(rows: Sequence[Row], type: str) -> float:
+    tp = sum(row["link"] == type and row["hit"] for row in rows)
+    fn = sum(row["link"] == type and not row["hit"] for row in rows)
+    fp = sum(row["wrong"].count(type) for row in rows)
+    return round(2 * tp / (2 * tp + fp + fn), 4) if tp else 0.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m evals.links")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--unopened", action="store_true", help="the phrasings kept apart, for a closing note only")
+    given = parser.parse_args(arguments)
+    outcome = measure(given.seed, unopened=given.unopened)
+    if given.json:
+        print(json.dumps(outcome.as_json(), ensure_ascii=False))
+        return 0
+    for name, value in outcome.figures.items():
+        shown = "  ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
+        print(f"{name:24} {shown}")
+    for line in outcome.misses:
+        print(f"  miss  {line}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
