@@ -17,8 +17,9 @@ from iamata.formation.attribution import Resolver
 from iamata.formation.recorded.candidates import comparisons
 from iamata.formation.recorded.clustering import Clusters
 from iamata.formation.recorded.comparison import Comparison
-from iamata.formation.recorded.concepts import groups
+from iamata.formation.recorded.concepts import groups_of
 from iamata.formation.recorded.identity import doubted_sources
+from iamata.formation.recorded.inferred import inferred
 from iamata.formation.recorded.merging import merge
 from iamata.formation.recorded.negations import category, covers, ended_by
 from iamata.formation.recorded.relationships import explicit
@@ -90,6 +91,7 @@ def form(
     ]
     facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
+    links |= inferred(facts, items, links, mint=mint)
     sessions, memories = _talk(held, moment)
     if memories:
         links |= {link.id: link for link in linking.link(memories.values(), facts.values(), mint=mint)}
@@ -212,7 +214,7 @@ def _references(
 
 def _said(statement: Statement, directory: Directory, attribution: Attribution, received_at: datetime) -> Said:
     concept = _concept(statement, directory)
-    return said(statement, concept, attribution, received_at, groups(statement.kind, concept))
+    return said(statement, concept, attribution, received_at, groups_of(statement, concept))
 
 
 def _concept(statement: Statement, directory: Directory) -> CodedText | None:
@@ -236,9 +238,9 @@ def _resolve(
     history = {item.id: "superseded" for item in items if item.id in replaced}
     history |= {item.id: "entered-in-error" for item in items if item.in_error}
     counting = [item for item in items if item.id not in history]
-    ended, disputes = _negations(counting)
-    history |= dict.fromkeys(ended, "superseded")
     doubted = doubted_sources(counting)
+    ended, disputes = _negations(counting, doubted)
+    history |= dict.fromkeys(ended, "superseded")
     compared = [*ruled_comparisons(rulings, counting), *comparisons(counting, doubted)]
     clusters = Clusters(counting, compared)
     edges: dict[str, Comparison] = {}
@@ -251,7 +253,7 @@ def _resolve(
     facts: dict[str, Fact] = {}
     fact_of: dict[str, str] = {}
     conflicts: dict[str, Conflict] = {}
-    past = _past_of(items, history, replaced)
+    past = _past_of(items, history, replaced) | ended
     for cluster in clusters:
         ids = {item.id for item in cluster}
         old = {id: why for id, why in history.items() if past.get(id) in ids and id not in ids}
@@ -302,18 +304,23 @@ def _past_of(items: list[Said], history: Mapping[str, str], replaced: Mapping[st
     return past
 
 
-def _negations(items: list[Said]) -> tuple[set[str], list[tuple[Said, Said]]]:
-    """Statements of "no known …" that a later first reaction ended, and the pairs that contradict each other."""
+def _negations(items: list[Said], doubted: frozenset[frozenset[str]]) -> tuple[dict[str, str], list[tuple[Said, Said]]]:
+    """Statements of "no known …" that a later first reaction ended (id → that reaction's), and the pairs that
+    contradict each other. Sources that may speak of two persons do neither."""
     denials = [(item, kind) for item in items if (kind := category(item)) is not None]
-    ended: set[str] = set()
+    ended: dict[str, str] = {}
     disputes: list[tuple[Said, Said]] = []
     if not denials:
         return ended, disputes
     allergies = [i for i in items if i.kind is Kind.ALLERGY and not i.denies]
     for denial, kind in denials:
-        against = [allergy for allergy in allergies if covers(kind, allergy)]
+        against = [
+            allergy
+            for allergy in allergies
+            if covers(kind, allergy) and frozenset({denial.source, allergy.source}) not in doubted
+        ]
         if any(ended_by(denial, allergy) for allergy in against) and all(ended_by(denial, a) for a in against):
-            ended.add(denial.id)
+            ended[denial.id] = min(against, key=lambda a: (a.stated_s or 0, a.digest)).id
         else:
             disputes += [(denial, allergy) for allergy in against if not ended_by(denial, allergy)]
     return ended, disputes

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from iamata.formation.recorded.said import Said
 from iamata.model.coding import CodedText
-from iamata.model.statement import Kind
+from iamata.model.statement import Kind, Statement
 from iamata.terminology import conditions, drugs, labs, vaccines
 from iamata.terminology.names import fold
 
@@ -36,6 +36,11 @@ class Relation(StrEnum):
         return self.same or self in (Relation.REFINES, Relation.REVIEW)
 
 
+# Kinds that are the same when they share a group, and what they are when they share none.
+_BY_GROUP = {
+    Kind.OBSERVATION: Relation.DIFFERENT,
+    Kind.INSURANCE: Relation.DIFFERENT,
+}
 _OF_CONDITIONS = {
     conditions.Relation.SAME: Relation.SAME_CONCEPT,
     conditions.Relation.REFINES: Relation.REFINES,
@@ -72,6 +77,19 @@ def groups(kind: Kind, concept: CodedText | None) -> frozenset[str]:
     return frozenset()
 
 
+def groups_of(statement: Statement, concept: CodedText | None) -> frozenset[str]:
+    """`groups`, and beside them what a panel is by its members and a policy by who pays."""
+    found = groups(statement.kind, concept)
+    if statement.kind is Kind.OBSERVATION and len(statement.components) > 1 and statement.field("value") is None:
+        members = sorted((c.concept.keys or (fold(c.concept.display),))[0] for c in statement.components)
+        found |= {f"panel:{' + '.join(members)}"}
+    if statement.kind is Kind.INSURANCE:
+        payer = statement.field("payor") or statement.field("plan")
+        if payer is not None:
+            found |= {f"payer:{fold(getattr(payer, 'display', str(payer)))}"}
+    return found
+
+
 def analyte(item: Said) -> str:
     """What `conversion` asks for when two amounts of this test are compared; empty if only like units compare."""
     test = labs.test(item.concept) if item.kind is Kind.OBSERVATION and item.concept is not None else None
@@ -104,7 +122,11 @@ def relate(left: Said, right: Said) -> Relation:
 
 def _known(left: Said, right: Said) -> Relation | None:
     """What the tables say of the two; None where they do not know both."""
-    if left.concept is None or right.concept is None or not left.groups or not right.groups:
+    if not left.groups or not right.groups:
+        return None
+    if left.kind in _BY_GROUP:
+        return Relation.SAME_CONCEPT if left.groups & right.groups else _BY_GROUP[left.kind]
+    if left.concept is None or right.concept is None:
         return None
     if left.kind in _MEDICINES:
         a, b = drugs.read(left.concept), drugs.read(right.concept)

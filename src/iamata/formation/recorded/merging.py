@@ -34,6 +34,7 @@ from iamata.model.statement import (
     Value,
     Verification,
 )
+from iamata.terminology.names import fold
 from iamata.terminology.tables import rows
 
 _SUSPECTED = frozenset({Verification.PROVISIONAL, Verification.DIFFERENTIAL, Verification.UNCONFIRMED})
@@ -180,8 +181,27 @@ def _fields(
         if rest:
             sides = [(_panel(m.statement.components), [m]) for m in (picker, *rest)]
             conflict(ConflictKind.VALUE, "component", sides, "field-constant")
+    if kind is Kind.ALLERGY and callable(conflict):
+        for reaction, severities in _severities(counting).items():
+            first, worst = severities[0]
+            other = [(m, v) for m, v in severities if same_value(worst, v) is False and not explained_by_time(first, m)]
+            if other:
+                told = [(f"{reaction}: {shown(v)}", [m]) for m, v in ((first, worst), *other)]
+                conflict(ConflictKind.SEVERITY, f"reaction {fold(reaction)}", told, "reaction-severity")
     components = _all_components(counting, kind)
     return tuple(resolved), components
+
+
+def _severities(counting: list[Said]) -> dict[str, list[tuple[Said, Value]]]:
+    """Reaction → who gives it which severity, in neutral order; the reaction as the first one names it."""
+    named: dict[str, str] = {}
+    found: dict[str, list[tuple[Said, Value]]] = defaultdict(list)
+    for member in counting:
+        for component in member.statement.components:
+            if component.value is not None:
+                key = (component.concept.keys or (fold(component.concept.display),))[0]
+                found[named.setdefault(key, component.concept.display)].append((member, component.value))
+    return found
 
 
 def _all_components(counting: list[Said], kind: Kind) -> tuple[Component, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from iamata.model.clinical_time import ClinicalTime, Clock, Period
 from iamata.model.coding import CodedText, Quantity, Range, Ratio
 from iamata.model.statement import Component, Kind, Statement, Value
 from iamata.terminology import conversion
 from iamata.terminology.names import fold
-from iamata.terminology.units import same_amount
+from iamata.terminology.units import same_amount, ucum
 
 
 def same_value(left: object, right: object, analyte: str = "") -> bool | None:
@@ -32,6 +34,8 @@ def same_value(left: object, right: object, analyte: str = "") -> bool | None:
         case Period(), Period():
             pairs = ((left.start, right.start), (left.end, right.end))
             return all(a is None or b is None or a.may_equal(b) for a, b in pairs)
+        case str(), str() if (amounts := (_amount(left), _amount(right))) and None not in amounts:
+            return same_value(*amounts, analyte)
         case str(), str():
             return fold(left) == fold(right) if fold(left) or fold(right) else left == right
         case (Range(), Range()) | (Ratio(), Ratio()):
@@ -41,6 +45,16 @@ def same_value(left: object, right: object, analyte: str = "") -> bool | None:
         case (bool(), bool()) | (int(), int()):
             return left == right
     return None
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-zµμ\[\]%/]+)\Z")
+
+
+def _amount(text: str) -> Quantity | None:
+    """`500 mg` as an amount; None for a text that is anything more or has a unit we do not know."""
+    match = _AMOUNT.match(text.strip())
+    unit = ucum(match[2]) if match else ""
+    return Quantity(match[1], match[2], ucum=unit) if match and unit else None
 
 
 def _same_components(left: tuple[object, ...], right: tuple[object, ...]) -> bool:
