@@ -528,13 +528,13 @@ def test_a_note_is_a_document_and_its_words_a_passage_of_its_author() -> None:
     assert text_of(passage.times[0].at) == "2026-02-11"
 
 
-def test_a_note_that_is_no_text_is_kept_and_said_not_to_be_read() -> None:
+def test_a_note_in_rtf_that_is_cut_off_is_kept_and_said_to_be_cut_off() -> None:
     code = cd("11506-3", "Progress note", "2.16.840.1.113883.6.1", "code")
     text = '<text mediaType="application/rtf" representation="B64">e1xydGYx</text>'
     parsed = read(document(section("11506-3", entry(act("act", "202", code + text)))))
     line = next(line for line in parsed.intake if line.kind == "document")
     assert "application/rtf" in line.detail
-    assert "not read" in line.detail
+    assert "cut off" in line.detail
 
 
 def test_cover_and_an_advance_directive() -> None:

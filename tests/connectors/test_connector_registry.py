@@ -1,4 +1,4 @@
-"""What is this document? Formats are told by their bytes, and what is not read yet is named."""
+"""What is this document? Formats are told by their bytes, and what is not read is named."""
 
 from __future__ import annotations
 
@@ -28,16 +28,11 @@ def test_fhir_json_is_told_by_its_resource_type(body: bytes) -> None:
         (b"", "empty", "empty"),
         (b" \n\t", "empty", "empty"),
         (b'<Bundle xmlns="http://hl7.org/fhir"><type value="document"/></Bundle>', "fhir/xml", "FHIR in XML"),
-        (b"<!DOCTYPE html><html></html>", "document/html", "HTML"),
         (b"<note/>", "xml", "XML"),
-        (b"%PDF-1.7", "document/pdf", "PDF"),
         (b"PK\x03\x04\x14", "archive/zip", "ZIP"),
-        (b"{\\rtf1 }", "document/rtf", "RTF"),
-        (b"\x89PNG\r\n", "image/png", "PNG"),
-        (b"\0" * 128 + b"DICM", "image/dicom", "DICOM"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole", "before 2007"),
         (b'{"name": "x"}', "json", "no resourceType"),
         (b"[1, 2]", "json", "no resourceType"),
-        (b"Dear colleague", "document/text", "plain text"),
         (b"a\0b", "binary", "no text"),
     ],
 )
@@ -45,6 +40,34 @@ def test_what_is_not_read_yet_is_named(body: bytes, format: str, said: str) -> N
     with pytest.raises(UnknownFormat, match=said) as caught:
         detect(body)
     assert caught.value.format == format
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "name", "format"),
+    [
+        (b"%PDF-1.7", "", "", "document/pdf"),
+        (b"\xef\xbb\xbf\n%PDF-1.7", "", "", "document/pdf"),
+        (b"{\\rtf1 }", "text/plain", "", "document/rtf"),
+        (b"\x89PNG\r\n\x1a\n", "", "", "image/png"),
+        (b"\xff\xd8\xff\xe0", "", "", "image/jpeg"),
+        (b"II*\x00", "", "", "image/tiff"),
+        (b"\0" * 128 + b"DICM", "", "", "image/dicom"),
+        (b"<!DOCTYPE html><html></html>", "", "", "document/html"),
+        (b"<p>Seen today</p>", "text/html", "", "document/html"),
+        (b"<p>Seen today</p>", "", "note.htm", "document/html"),
+        (b"Dear colleague", "", "", "document/text"),
+        (b"Dear colleague", "", "letter.md", "document/markdown"),
+        (b"Dear colleague", "text/markdown; charset=utf-8", "", "document/markdown"),
+        (b"<3 days of cough", "", "", "document/text"),
+        (b"[**Name**] was seen", "", "", "document/text"),
+        ("Größe".encode("utf-16"), "", "", "document/text"),
+        ("Seen today".encode("utf-16-le"), "", "", "document/text"),
+    ],
+)
+def test_documents_are_told_by_bytes_then_by_type_and_name(
+    body: bytes, media_type: str, name: str, format: str
+) -> None:
+    assert detect(body, media_type=media_type, name=name) == format
 
 
 @pytest.mark.parametrize(
@@ -70,8 +93,8 @@ def test_bytes_announced_as_fhir_json_go_to_its_connector_which_says_what_is_wro
 def test_a_format_without_a_connector_is_refused() -> None:
     with pytest.raises(UnknownFormat, match="no connector"):
         parse(
-            b"DICM",
-            format="image/dicom",
+            b"GIF89a",
+            format="image/gif",
             subject=patient("p"),
             source="s",
             mint=MINT,

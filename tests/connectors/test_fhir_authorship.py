@@ -348,7 +348,7 @@ def test_text_attachments_are_passages_and_others_stay_in_the_document() -> None
     ]
     assert [str(t.at) for t in parsed.passages[0].times] == ["2026-01-03"]
     assert line(parsed, "").detail == (
-        "content/3/attachment (application/pdf) is kept in the document, not read; "
+        "content/3/attachment (application/pdf): the PDF cannot be opened: it is damaged or cut off; "
         "content/4/attachment/data is not in the charset it declares (utf-8); "
         "content/5/attachment/data is no base64; "
         "content/6/attachment/url is not fetched"

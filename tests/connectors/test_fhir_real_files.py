@@ -34,7 +34,7 @@ def documents(folder: Path) -> Iterator[tuple[Path, bytes]]:
             else:
                 others.add(format)
     assert "fhir/r5" not in others
-    assert others <= {"xml", "ccda", "cda/r2", "fhir/xml", "document/text"}
+    assert others <= {"xml", "ccda", "cda/r2", "fhir/xml", "document/text", "document/markdown"}
 
 
 def items(value: dict[str, Any], place: str = "") -> Iterator[str]:

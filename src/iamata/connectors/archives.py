@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
+from iamata.connectors.text.docx import is_docx
 from iamata.errors import BadInput, TooLarge
 
 LIMIT_BYTES: Final = 2_000_000_000
@@ -34,7 +35,9 @@ _TAR_MAGIC_AT = 257
 
 
 def is_archive(body: bytes) -> bool:
-    """Is it a ZIP, gzip or tar file, by its first bytes?"""
+    """Is it a ZIP, gzip or tar file, by its first bytes? A DOCX document is a ZIP file and no archive."""
+    if is_docx(body):
+        return False
     return body.startswith((_ZIP, _GZIP)) or body[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == _TAR
 
 

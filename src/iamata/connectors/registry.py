@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from iamata.connectors import ccda, fhir, hl7v2, x12
+from iamata.connectors import ccda, documents, fhir, hl7v2, x12
 from iamata.connectors.fhir.decoding import decode
 from iamata.connectors.fhir.reader import meta_source
 from iamata.errors import BadInput, UnknownFormat
@@ -25,18 +26,25 @@ READERS: Final[dict[str, Callable[..., Parsed]]] = {
     x12.FORMAT: x12.read,
     ccda.FORMAT: ccda.read,
     hl7v2.FORMAT: hl7v2.read,
+    **{format: partial(documents.read, format=format) for format in documents.FORMATS},
 }
 # Changes whenever a reader could read the same bytes otherwise.
-READERS_VERSION: Final = f"{fhir.READER} {fhir.R5_READER} {x12.READER} {ccda.READER} {hl7v2.READER}"
+READERS_VERSION: Final = f"{fhir.READER} {fhir.R5_READER} {x12.READER} {ccda.READER} {hl7v2.READER} {documents.READER}"
 _MEDIA_TYPES: Final = {
     fhir.FORMAT: "application/fhir+json",
     fhir.R5_FORMAT: "application/fhir+json; fhirVersion=5.0",
     x12.FORMAT: "application/edi-x12",
     ccda.FORMAT: "application/cda+xml",
     hl7v2.FORMAT: "application/hl7-v2",
+    **documents.MEDIA_TYPES,
 }
 # Connectors that lay out a place by themselves.
-_AT: Final = {x12.FORMAT: x12.at, ccda.FORMAT: ccda.at, hl7v2.FORMAT: hl7v2.at}
+_AT: Final[dict[str, Callable[[bytes, str], str]]] = {
+    x12.FORMAT: x12.at,
+    ccda.FORMAT: ccda.at,
+    hl7v2.FORMAT: hl7v2.at,
+    **{format: partial(documents.at, format=format) for format in documents.FORMATS},
+}
 _FHIR: Final = frozenset({fhir.FORMAT, fhir.R5_FORMAT})
 # Connectors whose documents name their patients by numbers: how many patients, and the numbers of the one.
 _NAMED: Final[dict[str, Callable[[bytes], tuple[int, tuple[str, ...]]]]] = {
@@ -49,17 +57,15 @@ _NAMED: Final[dict[str, Callable[[bytes], tuple[int, tuple[str, ...]]]]] = {
 
 # First bytes of formats that are no text (the published file signatures).
 _SIGNATURES: Final = (
-    (b"%PDF-", "document/pdf", "a PDF document"),
-    (b"PK\x03\x04", "archive/zip", "a ZIP archive (or a DOCX document)"),
+    (b"PK\x03\x04", "archive/zip", "a ZIP archive"),
     (b"\x1f\x8b", "archive/gzip", "a gzip archive"),
-    (b"\x89PNG", "image/png", "a PNG image"),
-    (b"\xff\xd8\xff", "image/jpeg", "a JPEG image"),
-    (b"II*\x00", "image/tiff", "a TIFF image"),
-    (b"MM\x00*", "image/tiff", "a TIFF image"),
-    (b"{\\rtf", "document/rtf", "an RTF document"),
+    (b"\xd0\xcf\x11\xe0", "ole", "a Word document of before 2007, or one with a password (send DOCX or PDF)"),
 )
 _HL7V2 = re.compile(rb"(?:\x0b|\s)*(?:MSH|FHS|BHS)[^\w\s]")
 _X12 = re.compile(rb"\s*ISA[^\w\s]")
+_MARKUP = re.compile(rb"<[A-Za-z!?_/]")
+# A value of JSON (RFC 8259) that is an object or a list; `[**` and `[Report` of notes are none.
+_JSON = re.compile(rb"\{|\[\s*(?:[\"{\[\]]|-?\d|true|false|null|\Z)")
 _RESOURCE_TYPE = re.compile(rb'"resourceType"\s*:\s*"')
 _R5 = re.compile(r"fhirversion\s*=\s*\"?5\.")
 
@@ -73,24 +79,26 @@ def detect(body: bytes, *, media_type: str = "", name: str = "") -> str:
     text = body.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not text:
         raise UnknownFormat("the document is empty", format="empty")
+    if found := documents.by_signature(body, text):
+        return found
     for signature, format, what in _SIGNATURES:
         if text.startswith(signature):
             raise _not_yet(what, format)
-    if body[128:132] == b"DICM":
-        raise _not_yet("a DICOM image", "image/dicom")
     if body.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = body.decode("utf-16", errors="replace").encode().lstrip()
         if text.startswith(b"{"):
             raise UnknownFormat("this looks like JSON in UTF-16; FHIR JSON is UTF-8", format="json")
-    if text.startswith(b"<"):
+    if _MARKUP.match(text):
         if ccda.is_cda(text):
             return ccda.FORMAT
+        if documents.is_html(text, media_type, name):
+            return documents.HTML
         raise _not_yet(*_xml(text))
     if _HL7V2.match(text):
         return hl7v2.FORMAT
     if _X12.match(text):
         return x12.FORMAT
-    if text[:1] in (b"{", b"["):
+    if _JSON.match(text):
         if text[:1] == b"{" and _RESOURCE_TYPE.search(text):
             if _R5.search(media_type.lower()) or fhir.is_r5(body):
                 return fhir.R5_FORMAT
@@ -98,10 +106,9 @@ def detect(body: bytes, *, media_type: str = "", name: str = "") -> str:
         raise UnknownFormat("this looks like JSON that is not FHIR: it has no resourceType", format="json")
     if "fhir" in media_type.lower() and "json" in media_type.lower():
         return fhir.FORMAT  # announced as FHIR JSON: its connector says what is wrong with it
-    if b"\0" in body[:4096]:
-        raise UnknownFormat("this is no text, and not a format known here", format="binary")
-    kind = "a Markdown document" if name.lower().endswith(".md") else "plain text"
-    raise _not_yet(kind, "document/text")
+    if found := documents.of_text(text, media_type, name):
+        return found
+    raise UnknownFormat("this is no text, and not a format known here", format="binary")
 
 
 def parse(
@@ -179,6 +186,4 @@ def _xml(text: bytes) -> tuple[str, str]:
     head = text[:4096].lower()
     if b"http://hl7.org/fhir" in head:
         return "FHIR in XML (only FHIR in JSON is read)", "fhir/xml"
-    if b"<!doctype html" in head or b"<html" in head:
-        return "an HTML document", "document/html"
     return "an XML document", "xml"

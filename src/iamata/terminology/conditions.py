@@ -2,7 +2,9 @@
 
 Lookups over `data/condition_*.tsv`: groups of codes (SNOMED CT as identifiers, ICD-10-CM, ICD-9-CM) and names that say
 one condition. An ICD-10-CM code outside every group is its own group, `icd10cm|CODE`; its characters give its place in
-the hierarchy. Not here: sides of the body (`body_sites`), whether two statements are one episode, spelling errors.
+the hierarchy. A SNOMED CT that the user has loaded (`loaded`) adds its conditions as groups of their own, named
+`snomed|CODE`, with their names and what they are a kind of; a loaded UMLS says which codes share a concept with a code
+here. Not here: sides of the body (`body_sites`), whether two statements are one episode, spelling errors.
 """
 
 from __future__ import annotations
@@ -10,16 +12,20 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from iamata.model.coding import CodedText
+from iamata.terminology import loaded
+from iamata.terminology.loaded import Kind
 from iamata.terminology.names import fold
 from iamata.terminology.systems import normal
 from iamata.terminology.tables import rows
 
 UNREVIEWED: Final = "unreviewed"
 _ICD10: Final = "icd10cm|"
+_SNOMED: Final = "snomed|"
+_CACHE: Final = 20_000
 _CATEGORY: Final = 3  # the characters of an ICD-10-CM category
 
 
@@ -60,12 +66,33 @@ def named(name: str) -> str:
     folded = fold(meaning)
     if not folded:
         return ""
-    return _names().get(folded) or _of_code(_icd_names().get(folded, "")) or _in_any_order().get(_word_set(folded), "")
+    own = _names().get(folded) or _of_code(_icd_names().get(folded, "")) or _in_any_order().get(_word_set(folded), "")
+    return own or _named_by_loaded(folded)
+
+
+@loaded.until_changed
+@lru_cache(maxsize=_CACHE)
+def _named_by_loaded(folded: str) -> str:
+    """The one group that the loaded names name: SNOMED CT's, else by the concepts of the UMLS that bear the name."""
+    found = {_of_code(_SNOMED + code) for code in loaded.values(Kind.SNOMED, "names", folded)}
+    if not found:
+        concepts = loaded.values(Kind.UMLS, "names", folded)
+        found = {owner for concept in concepts for owner in _of_concept(concept)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _of_concept(concept: str) -> set[str]:
+    """The groups of the codes that the loaded UMLS puts in one concept, without going through the UMLS again."""
+    return {owner for key in loaded.values(Kind.UMLS, "codes", concept) if (owner := _direct(key))}
 
 
 def name(group: str) -> str:
     """What people call a group; the official name for a code of ICD-10-CM that the tables hold; else empty."""
-    return _titles().get(group) or _icd_titles().get(group, "")
+    return _titles().get(group) or _icd_titles().get(group) or _title_by_loaded(group)
+
+
+def _title_by_loaded(group: str) -> str:
+    return next(iter(loaded.values(Kind.SNOMED, "titles", group.removeprefix(_SNOMED))), "")
 
 
 def relation(left: CodedText, right: CodedText) -> Relation:
@@ -77,6 +104,7 @@ def relation(left: CodedText, right: CodedText) -> Relation:
     return relate(group(left), group(right))
 
 
+@loaded.until_changed
 @cache
 def relate(left: str, right: str) -> Relation:
     """As `relation`, of two groups; `unknown` if one is empty."""
@@ -88,7 +116,20 @@ def relate(left: str, right: str) -> Relation:
         return Relation.REFINES
     if _near(left) & _near(right):
         return Relation.SIBLING
+    # The loaded is-a says nothing of a group outside SNOMED CT that it does not lead to.
+    if left.startswith(_SNOMED) != right.startswith(_SNOMED):
+        return Relation.UNKNOWN
     return Relation.DIFFERENT
+
+
+def lineage(group: str) -> frozenset[str]:
+    """The group and every group that it is a kind of; none for an empty group."""
+    return _ancestors(group) | {group} if group else frozenset()
+
+
+def is_code(group: str) -> bool:
+    """Is the group one code of a terminology (`icd10cm|CODE`), and no group of the tables?"""
+    return "|" in group
 
 
 def contradiction(concept: CodedText) -> tuple[str, str] | None:
@@ -107,6 +148,7 @@ def course(concept: CodedText) -> str:
     return _agreed(_course(code) for code in codes) if codes else _course_of(group(concept))
 
 
+@loaded.until_changed
 @cache
 def _course_of(group: str) -> str:
     """By the group's own ICD-10-CM codes; a group without one takes what all groups directly below it agree on, or
@@ -114,7 +156,7 @@ def _course_of(group: str) -> str:
     codes = _icd_codes(group)
     if codes:
         return _agreed(_course(code) for code in codes)
-    for others in (_below().get(group, ()), sorted(_parents().get(group, ()))):
+    for others in (_below().get(group, ()), sorted(_parents().get(group) or _above_by_loaded(group))):
         found = _agreed(_agreed(_course(code) for code in _icd_codes(other)) for other in others)
         if found:
             return found
@@ -216,8 +258,27 @@ def _unspecified() -> dict[str, str]:
     return {row["code"]: row["same_as"] for row in rows("condition_unspecified") if row["source"] != UNREVIEWED}
 
 
+@loaded.until_changed
 @cache
 def _of_code(key: str) -> str:
+    """The group of a normal code: by the tables, else the one group of the codes with which the loaded UMLS puts it in
+    a concept, else by its name in the loaded SNOMED CT, else (a condition there) itself."""
+    known = _of_tables(key)
+    if known or not key:
+        return known
+    found = {owner for concept in loaded.values(Kind.UMLS, "concepts", key) for owner in _of_concept(concept)}
+    return found.pop() if len(found) == 1 else _direct(key)
+
+
+def _direct(key: str) -> str:
+    """As `_of_code`, without the UMLS."""
+    known = _of_tables(key)
+    title = "" if known or not key.startswith(_SNOMED) else _title_by_loaded(key)
+    return known or (title and (_names().get(fold(title)) or key))
+
+
+@cache
+def _of_tables(key: str) -> str:
     """The group of a normal code: its row, else that of the shorter ICD-10-CM code which says the same, else itself."""
     known = _codes().get(key)
     if known or not key.startswith(_ICD10):
@@ -225,7 +286,7 @@ def _of_code(key: str) -> str:
     code = key.removeprefix(_ICD10)
     shorter = _unspecified().get(code)
     if shorter:
-        return _of_code(_ICD10 + shorter)
+        return _of_tables(_ICD10 + shorter)
     return key if _ICD10 + code[:_CATEGORY] in _icd_titles() else ""
 
 
@@ -252,16 +313,29 @@ def _parents() -> dict[str, frozenset[str]]:
     return found
 
 
+def _above_by_loaded(group: str) -> frozenset[str]:
+    """What the loaded SNOMED CT says a condition of its own is a kind of: its parents, and the ICD-10-CM code that
+    classifies it. None for a group of the tables."""
+    if not group.startswith(_SNOMED):
+        return frozenset()
+    code = group.removeprefix(_SNOMED)
+    above = {_of_code(_SNOMED + parent) for parent in loaded.values(Kind.SNOMED, "parents", code)}
+    above |= {_of_code(_ICD10 + target) for target in loaded.values(Kind.SNOMED, "icd10cm", code)}
+    return frozenset(above - {"", group})
+
+
+@loaded.until_changed
 @cache
 def _above(group: str) -> frozenset[str]:
-    """The groups directly above: parents by table, and the next shorter ICD-10-CM codes."""
-    above = set(_parents().get(group, ()))
+    """The groups directly above: parents by table, the next shorter ICD-10-CM codes, and by the loaded SNOMED CT."""
+    above = {*_parents().get(group, ()), *_above_by_loaded(group)}
     for code in _icd_codes(group):
         if len(code) > _CATEGORY:
             above.add(_of_code(_ICD10 + code[:-1]))
     return frozenset(above - {"", group})
 
 
+@loaded.until_changed
 @cache
 def _ancestors(group: str) -> frozenset[str]:
     """Every group above this one."""
@@ -296,10 +370,11 @@ def _blocks() -> tuple[tuple[str, str], ...]:
     return tuple(sorted((row["first"], row["last"]) for row in rows("condition_blocks")))
 
 
+@loaded.until_changed
 @cache
 def _near(group: str) -> frozenset[str]:
     """What siblings share: the parent by table, the block of the category."""
-    near = {f"group {parent}" for parent in _parents().get(group, ())}
+    near = {f"group {parent}" for parent in (*_parents().get(group, ()), *_above_by_loaded(group))}
     blocks = _blocks()
     for code in _icd_codes(group):
         at = bisect_right(blocks, (code[:_CATEGORY], "~")) - 1

@@ -1,23 +1,27 @@
 """What do the drug tables say? Reads `data/drug_*.tsv` and `data/route_groups.tsv` once into plain lookups.
 
 The rows come from the FDA's NDC directory and UNII names list and from published example files (`drug_sources.tsv`
-says which is which). Rows whose source is `unreviewed` are not loaded. A licensed source (RxNorm RRF) adds rows with
-`Tables.with_names` and `Tables.with_codes`. Decides nothing: `drug_names` reads names, `drugs` compares.
+says which is which). Rows whose source is `unreviewed` are not loaded. A licensed source that is in use (RxNorm, UMLS)
+adds to them: what its codes are called wins over what files called them, while names and brands that the tables know
+keep their meaning. Decides nothing: `drug_names` reads names, `drugs` compares.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 
 import msgspec
 
+from iamata.terminology import loaded
+from iamata.terminology.loaded import Kind, Layered
 from iamata.terminology.tables import rows
 
 _UNREVIEWED = "unreviewed"
+_NDC_DIGITS = 11
 _WORD = re.compile(r"[a-z0-9]+(?:[.,][0-9]+)*%?")
 
 
@@ -80,9 +84,26 @@ class Tables(msgspec.Struct, frozen=True):
         more = {fold(name): (ingredient, salt) for name, ingredient, salt in names}
         return msgspec.structs.replace(self, ingredients={**more, **self.ingredients})
 
-    def with_codes(self, codes: Iterable[tuple[str, str]]) -> Tables:
-        """These tables and more (`system|code`, name), such as a user's own RxNorm gives; known codes stay."""
-        return msgspec.structs.replace(self, codes={**dict(codes), **self.codes})
+    def with_brands(self, brands: Mapping[str, frozenset[str]]) -> Tables:
+        """These tables and more brands (folded name → ingredients as named); brands that settle a pair stay."""
+        known = self.ingredients
+        more = {
+            name: Brand(frozenset(known.get(fold(one), (fold(one), ""))[0] for one in named), frozenset(), "", "", True)
+            for name, named in brands.items()
+        }
+        return msgspec.structs.replace(
+            self, brands={**self.brands, **{k: b for k, b in more.items() if not (k in known or self._settled(k))}}
+        )
+
+    def _settled(self, brand: str) -> bool:
+        return brand in self.brands and self.brands[brand].sure
+
+    def with_codes(self, codes: Iterable[tuple[str, str]] | Callable[[str], str]) -> Tables:
+        """These tables and more (`system|code`, name), or a lookup (empty: unknown), such as a user's own RxNorm gives.
+        It wins over what the tables call a code."""
+        if callable(codes):
+            return msgspec.structs.replace(self, codes=Layered(codes, self.codes))
+        return msgspec.structs.replace(self, codes={**self.codes, **dict(codes)})
 
 
 def _lines(name: str) -> Iterator[list[str]]:
@@ -118,8 +139,60 @@ def _profiles() -> dict[frozenset[str], Profile]:
     return {k: Profile(usual.get(k, ""), releases.get(k, {}), frozenset(several.get(k, ()))) for k in keys}
 
 
+@loaded.until_changed
 @cache
 def tables() -> Tables:
+    """The tables that come with the project, read once, and what a licensed terminology in use adds to them."""
+    found = own_tables()
+    if loaded.table(Kind.UMLS, "titles") is not None:
+        found = found.with_codes(_umls_name)
+    ingredients, brands = loaded.table(Kind.RXNORM, "ingredients"), loaded.table(Kind.RXNORM, "brands")
+    if ingredients is None or brands is None:
+        return found
+    found = found.with_names(_loaded_names(ingredients.items(), found))
+    of_brand: dict[str, set[str]] = {}
+    for brand, ingredient in brands.items():
+        of_brand.setdefault(brand, set()).add(ingredient)
+    return found.with_brands({k: frozenset(v) for k, v in of_brand.items()}).with_codes(_rxnorm_name)
+
+
+def _loaded_names(named: Iterable[tuple[str, str]], known: Tables) -> Iterator[tuple[str, str, str]]:
+    """Names of ingredients; the salt of a precise one is what its name says beyond the ingredient's."""
+    for name, ingredient in named:
+        plain = fold(ingredient)
+        salt = name.removeprefix(plain).strip() if name.startswith(f"{plain} ") else ""
+        yield name, known.ingredients.get(plain, (plain, ""))[0], salt
+
+
+def _umls_name(key: str) -> str:
+    return next((value.partition("\t")[2] for value in loaded.values(Kind.UMLS, "titles", key)), "")
+
+
+def _rxnorm_name(key: str) -> str:
+    """What RxNorm calls the drug of an RXCUI, or of an NDC by way of it; empty if it knows neither."""
+    system, _, code = key.partition("|")
+    if system == "rxnorm":
+        cuis = {code}
+    elif system == "ndc":
+        cuis = {cui for digits in _eleven_digits(code) for cui in loaded.values(Kind.RXNORM, "ndc", digits)}
+    else:
+        return ""
+    names = {value for cui in cuis for value in loaded.values(Kind.RXNORM, "names", cui)[:1]}
+    return names.pop().split("\t", 2)[2] if len(names) == 1 else ""
+
+
+def _eleven_digits(code: str) -> tuple[str, ...]:
+    """The 11-digit forms that an NDC without dashes can have: a 10-digit one lacks a zero in one of three places
+    (4-4-2, 5-3-2 and 5-4-1 digits become 5-4-2; HIPAA form, as RxNorm writes them)."""
+    if len(code) == _NDC_DIGITS:
+        return (code,)
+    if len(code) == _NDC_DIGITS - 1:
+        return tuple(f"{code[:at]}0{code[at:]}" for at in (0, 5, 9))
+    return ()
+
+
+@cache
+def own_tables() -> Tables:
     """The tables that come with the project, read once."""
     members: dict[str, set[str]] = {}
     for row in _kept("drug_classes"):

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import msgspec
 
 from iamata.model.coding import CodedText
-from iamata.terminology import drug_names
+from iamata.terminology import drug_names, loaded
 from iamata.terminology.drug_tables import Profile, fold, member_classes, tables
 from iamata.terminology.systems import normal
 
@@ -53,6 +53,7 @@ def read(concept: CodedText) -> Drug | None:
     return _read(concept)
 
 
+@loaded.until_changed
 @lru_cache(maxsize=_CACHE)
 def _read(concept: CodedText) -> Drug | None:
     found: list[Drug] = []
@@ -83,6 +84,7 @@ def _code_key(system: str, code: str, known: str) -> str:
     return f"ndc|{value.replace('-', '')}" if bar and alias == "ndc" else key
 
 
+@loaded.until_changed
 @lru_cache(maxsize=_CACHE)
 def _of_text(text: str, how: str) -> Drug | None:
     reading = drug_names.read(text, tables())
@@ -245,6 +247,7 @@ def _said(concept: CodedText) -> Iterator[CodedText]:
     yield CodedText(concept.text)
 
 
+@loaded.until_changed
 @lru_cache(maxsize=_CACHE)
 def _substance_of(concept: CodedText) -> str | None:
     words = _class_words(concept.display)

@@ -9,6 +9,8 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
+from iamata.terminology import loaded
+
 
 @cache
 def rows(name: str) -> tuple[dict[str, str], ...]:
@@ -31,9 +33,15 @@ def rows(name: str) -> tuple[dict[str, str], ...]:
     return tuple(found)
 
 
-@cache
 def knowledge_version() -> str:
-    """A hash over every table that is loaded: what formation and reading depend on beside the code."""
+    """A hash over every table of the package and every licensed terminology in use (`loaded`): what formation and
+    reading depend on beside the code."""
+    more = loaded.in_use()
+    return sha256("\n".join((_tables_version(), *more)).encode()).hexdigest()[:16] if more else _tables_version()
+
+
+@cache
+def _tables_version() -> str:
     digest = sha256()
     folder = files("iamata.terminology").joinpath("data")
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):

@@ -154,7 +154,7 @@ class Body:
         self._walk.lines.append(IntakeLine("section", node.place, outcome, reason, label, detail))
 
     def unstructured(self, body: Node, labels: tuple[Label, ...]) -> None:
-        """nonXMLBody: its text as a passage, if it is text."""
+        """nonXMLBody: its text as a passage, if it can be read."""
         held = body.one("text")
         place = body.place
         words, left = embedded(held, self._walk.values) if held is not None else ("", "no text")
@@ -169,7 +169,7 @@ class Body:
                     labels=labels,
                 )
             )
-            detail = "an unstructured body"
+            detail = "; ".join(filter(None, ("an unstructured body", left)))
             self._walk.lines.append(IntakeLine("document", place, Outcome.TEXT_ONLY, label="nonXMLBody", detail=detail))
             return
         reason = Reason.EMPTY if left in ("no text", "text is empty") else Reason.UNSUPPORTED

@@ -1,7 +1,8 @@
 """Which narrative text does an item hold, where, and who wrote it? Text is decoded and cut, never interpreted.
 
-Notes, free-text elements, text attachments, sections without entries, and an item's own narrative where it says
-nothing else or says more. Attachments named by URL are never fetched; binary ones stay in the document.
+Notes, free-text elements, attachments that are text or hold some (PDF, RTF, DOCX), sections without entries, and an
+item's own narrative where it says nothing else or says more. Attachments named by URL are never fetched; files of other
+types stay in the document.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from iamata.connectors.fhir.authorship import nobody, note_author, person
 from iamata.connectors.fhir.entries import Item
 from iamata.connectors.fhir.mappings import Mapping
 from iamata.connectors.fhir.values import Json, mapping, objects, string
+from iamata.connectors.text import attached, reads
 from iamata.model.attribution import AuthorshipEvidence, Part
 
 # Annotations that stand deeper than an item's own notes (FHIR R4).
@@ -25,7 +27,8 @@ _DEEPER_NOTES = {
     "CarePlan": (("activity", "progress"),),
     "FamilyMemberHistory": (("condition", "note"),),
 }
-_TEXT_TYPES = ("text/plain", "text/html", "text/markdown", "application/xhtml+xml")
+# Text whose characters are read just as declared; other files say themselves what they are.
+_AS_SENT = ("text/plain", "text/markdown")
 _BLOCK = re.compile(r"address|article|br|caption|dd|div|dl|dt|h[1-6]|hr|li|ol|p|pre|table|tbody|tr|ul")
 
 Evidence = tuple[AuthorshipEvidence, ...]
@@ -120,7 +123,7 @@ def _attachment(attachment: Json, part: str, evidence: Evidence, found: Narrativ
         if attachment.get("url") is not None:
             found.left.append(f"{part}/url is not fetched")
         return
-    if media_type not in _TEXT_TYPES:
+    if not reads(media_type):
         found.left.append(f"{part} ({media_type[:60] or 'no contentType'}) is kept in the document, not read")
         return
     try:
@@ -128,14 +131,19 @@ def _attachment(attachment: Json, part: str, evidence: Evidence, found: Narrativ
     except (binascii.Error, ValueError):
         found.left.append(f"{part}/data is no base64")
         return
+    if media_type not in _AS_SENT:
+        file = attached(raw, full_type)
+        found.left.extend(f"{part} ({media_type[:60]}): {each}" for each in file.left)
+        if file.text.strip():
+            title, written = string(attachment, "title"), string(attachment, "creation")
+            found.texts.append(Text(part, file.text, title, evidence, written))
+        return
     charset = parameters.partition("charset=")[2].partition(";")[0].strip().strip('"') or "utf-8"
     try:
         text = raw.decode("utf-8-sig" if charset == "utf-8" else charset)
     except (UnicodeDecodeError, LookupError):
         found.left.append(f"{part}/data is not in the charset it declares ({charset[:20]})")
         return
-    if media_type in ("text/html", "application/xhtml+xml"):
-        text = plain(text)
     if text.strip():
         found.texts.append(Text(part, text, string(attachment, "title"), evidence, string(attachment, "creation")))
 

@@ -2,7 +2,8 @@
 
 from iamata.connectors.hl7v2.decoding import LIMIT_BYTES, LIMIT_SEGMENTS
 from iamata.connectors.hl7v2.excerpts import at
+from iamata.connectors.hl7v2.hints import patients_named
 from iamata.connectors.hl7v2.reader import FORMAT, READER, read
 from iamata.connectors.hl7v2.sending import source_of
 
-__all__ = ["FORMAT", "LIMIT_BYTES", "LIMIT_SEGMENTS", "READER", "at", "read", "source_of"]
+__all__ = ["FORMAT", "LIMIT_BYTES", "LIMIT_SEGMENTS", "READER", "at", "patients_named", "read", "source_of"]

@@ -2,7 +2,8 @@
 
 from iamata.connectors.x12.decoding import LIMIT_BYTES, LIMIT_SEGMENTS
 from iamata.connectors.x12.excerpts import at, sender
+from iamata.connectors.x12.hints import patients_named
 from iamata.connectors.x12.reader import FORMAT, read
 from iamata.connectors.x12.statements import READER
 
-__all__ = ["FORMAT", "LIMIT_BYTES", "LIMIT_SEGMENTS", "READER", "at", "read", "sender"]
+__all__ = ["FORMAT", "LIMIT_BYTES", "LIMIT_SEGMENTS", "READER", "at", "patients_named", "read", "sender"]

@@ -62,7 +62,7 @@ def read(
     lines += [_unread(segment) for segment in found.loose]
     items: list[Item] = []
     for transaction in found.transactions:
-        mine, unread = _items(transaction)
+        mine, unread = items_of(transaction)
         items += mine
         lines += unread
     patients = Patients((item.person for item in items if item.person is not None), subject.id)
@@ -101,7 +101,7 @@ def read(
     )
 
 
-def _items(transaction: Transaction) -> tuple[list[Item], list[IntakeLine]]:
+def items_of(transaction: Transaction) -> tuple[list[Item], list[IntakeLine]]:
     """The items of one transaction, and the lines of what is in none of them."""
     named = guide(transaction.type, transaction.guide)
     if named is None:
