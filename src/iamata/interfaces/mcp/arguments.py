@@ -1,0 +1,286 @@
+"""What may an agent say to each tool? Shapes with the words that its language model reads, and how they are read.
+
+Names are those of the tools' contract (`patient_id`, `path`, `token_budget` …), all in snake case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+
+from iamata.errors import BadInput
+from iamata.interfaces.wire import requests
+from iamata.model.memory import MemoryKind
+from iamata.model.reading import Format
+from iamata.model.session import Speaker, Turn
+from iamata.model.statement import Aspect
+
+JsonSchema = dict[str, Any]
+Meta = msgspec.Meta
+
+_PATIENT = "patient_id"
+_TIMES = "ISO 8601: a date (its end, UTC) or a time with an offset. Empty: now."
+
+PatientId = Annotated[str, Meta(min_length=1, description="The patient's id, as `browse` of `/` lists them.")]
+KnownAt = Annotated[str, Meta(description=f"Answer from what had been received by then. {_TIMES}")]
+TrueAt = Annotated[str, Meta(description=f"The clinical now: what is current, overdue or stale at that time. {_TIMES}")]
+Path = Annotated[
+    str,
+    Meta(
+        description="Relative to the patient: `/` is the root, `/medications/current/` a directory, "
+        "`/_index.md` the overview on one page. Addresses from other answers (`/patient/…`) are taken too."
+    ),
+]
+Address = Annotated[
+    str,
+    Meta(description="An address from the root: `/` lists the patients, `/patient/{id}/medications/` a directory."),
+]
+Shape = Annotated[
+    Format,
+    Meta(description="`narrative` reads as sentences, `compact` saves tokens, `structured` is JSON."),
+]
+Budget = Annotated[
+    int,
+    Meta(ge=0, description="At most so many tokens (o200k), exactly counted; the text says if something was left out."),
+]
+PageNumber = Annotated[int, Meta(ge=0, description="From 0.")]
+Words = Annotated[str, Meta(min_length=1, description="What to look for: plain words, drug or test names, codes.")]
+Task = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        description="What it is for; decides what counts and how much: `medication_reconciliation`, `allergy_check`, "
+        "`symptom_triage`, `general` …; an unknown one is answered with those there are.",
+    ),
+]
+
+
+class _Times(msgspec.Struct, frozen=True, kw_only=True):
+    known_at: KnownAt = ""
+    true_at: TrueAt = ""
+
+    @property
+    def moments(self) -> dict[str, datetime | None]:
+        """The keyword arguments of a read. Raises BadInput."""
+        return {
+            "known_at": requests.moment(self.known_at, "known_at"),
+            "true_at": requests.moment(self.true_at, "true_at"),
+        }
+
+
+class BrowsePatient(_Times, frozen=True, kw_only=True):
+    """A directory, or a file with its content."""
+
+    patient_id: PatientId
+    path: Path = "/"
+    page: PageNumber = 0
+
+
+class ReadPatient(_Times, frozen=True, kw_only=True):
+    """A file of the patient."""
+
+    patient_id: PatientId
+    path: Path = "/_index.md"
+    format: Shape = Format.NARRATIVE
+    token_budget: Budget = 2000
+
+
+class SearchPatient(_Times, frozen=True, kw_only=True):
+    """Words to find in everything held of the patient."""
+
+    patient_id: PatientId
+    query: Words
+    kinds: Annotated[
+        list[str],
+        Meta(description="Only these kinds, such as `medication`, `allergy`, `condition`, `observation`, `passage`."),
+    ] = []
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many, best first.")] = 10
+
+
+class PatientInfo(_Times, frozen=True, kw_only=True):
+    """Whose overview."""
+
+    patient_id: PatientId
+
+
+class AssembleContext(_Times, frozen=True, kw_only=True):
+    """What the context is for, about whom, and how long it may be."""
+
+    patient_id: PatientId
+    task: Task = "general"
+    budget_tokens: Budget = 2000
+    query: Annotated[str, Meta(description="The question at hand, if there is one; what bears on it comes first.")] = ""
+    also_about: Annotated[
+        list[str],
+        Meta(description="Other subjects whose knowledge counts, such as `organization/northside` or `operator/ames`."),
+    ] = []
+    aspect: Annotated[
+        Aspect | None,
+        Meta(description="Which question about a thing decides between sides; null: the usual one of the task."),
+    ] = None
+    factors: Annotated[
+        bool,
+        Meta(
+            description="True: the JSON says of every item why it weighs what it weighs; long. `explain` says it too."
+        ),
+    ] = False
+
+
+class RecallMemories(_Times, frozen=True, kw_only=True):
+    """What was said in conversations."""
+
+    patient_id: PatientId
+    query: Annotated[str, Meta(description="Words to find; empty: the newest.")] = ""
+    kinds: Annotated[list[MemoryKind], Meta(description="Only these kinds of memory; empty: all.")] = []
+    session_id: Annotated[str, Meta(description="Only what was said in this session; empty: in any.")] = ""
+    limit: Annotated[int, Meta(ge=1, le=100, description="At most so many.")] = 20
+
+
+class ListConflicts(_Times, frozen=True, kw_only=True):
+    """A page of conflicts."""
+
+    patient_id: PatientId
+    page: PageNumber = 0
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many a page holds.")] = 20
+
+
+class Explain(_Times, frozen=True, kw_only=True):
+    """What is to be explained."""
+
+    patient_id: PatientId
+    item: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="An id (`fa_…`, `st_…`, `lm_…`), an address, or a citation: `7f3c2a4d` of a file, "
+            "`ctx_…[12]` of a context.",
+        ),
+    ]
+    task: Task = "general"
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many statements behind it.")] = 5
+    excerpt_chars: Annotated[
+        int, Meta(ge=0, le=20_000, description="How many characters of each source are quoted.")
+    ] = 400
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One turn."""
+
+    role: Annotated[
+        Literal["user", "assistant"],
+        Meta(description="`assistant` is you, the agent; `user` is the person you talk with."),
+    ]
+    content: Annotated[str, Meta(min_length=1, description="What was said, unchanged.")]
+    speaker: Annotated[
+        Speaker | None,
+        Meta(description="Who the user is; null: the patient. Only an assistant is `agent`."),
+    ] = None
+    relationship: Annotated[str, Meta(description="Of a caregiver to the patient, such as `mother`.")] = ""
+    name: Annotated[str, Meta(description="The speaker's name, if known.")] = ""
+    said_at: Annotated[datetime | None, Meta(description="When, ISO 8601 with an offset; null: not known.")] = None
+
+
+class AppendMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """Turns of one conversation about the patient."""
+
+    patient_id: PatientId
+    session_id: Annotated[
+        str,
+        Meta(min_length=1, max_length=512, description="The conversation: your own id for it, the same every time."),
+    ]
+    messages: Annotated[list[Message], Meta(min_length=1, description="In the order in which they were said.")]
+    whole: Annotated[
+        bool,
+        Meta(
+            description="True: these are the whole conversation so far, and only what is new is added, so that sending "
+            "again is safe. False: all of them are new."
+        ),
+    ] = False
+
+    @property
+    def turns(self) -> list[Turn]:
+        """Raises BadInput where role and speaker disagree."""
+        bodies = [
+            requests.MessageBody(
+                role=each.role,
+                content=each.content,
+                speaker=each.speaker,
+                relationship=each.relationship,
+                name=each.name,
+                said_at=each.said_at,
+            )
+            for each in self.messages
+        ]
+        return requests.turns(bodies, "/messages")
+
+
+class Browse(_Times, frozen=True, kw_only=True):
+    """A directory of any scope."""
+
+    path: Address = "/"
+    page: PageNumber = 0
+
+
+class Read(_Times, frozen=True, kw_only=True):
+    """A file of any scope."""
+
+    path: Annotated[str, Meta(min_length=1, description="The address of a file, such as `/patient/{id}/_index.md`.")]
+    format: Shape = Format.NARRATIVE
+    token_budget: Budget = 2000
+
+
+Shaped = TypeVar("Shaped", bound=msgspec.Struct)
+
+
+def read(given: Mapping[str, Any], shape: type[Shaped], *, bound: str | None) -> Shaped:
+    """The arguments as this shape; on a server bound to a patient that patient is meant where none is named.
+
+    Raises BadInput with the place; no value that was sent is in the message, nor the name of an unknown argument.
+    """
+    known = _names(shape)
+    if any(name not in known for name in given):
+        raise BadInput(f"an argument that this tool does not have; it takes {', '.join(known)}")
+    if bound is not None and _PATIENT in known:
+        given = {_PATIENT: bound, **given}
+    try:
+        body = msgspec.json.encode(given)
+    except (UnicodeEncodeError, TypeError, ValueError):
+        raise BadInput("the arguments are not text that can be stored") from None
+    return requests.read(body, shape)
+
+
+def schema(shape: type[msgspec.Struct], *, bound: str | None) -> JsonSchema:
+    """The input schema, written out whole; on a bound server the patient need not be named."""
+    (root,), parts = msgspec.json.schema_components([shape], ref_template="{name}")
+    found: JsonSchema = _inline(root, parts)
+    found.pop("title", None)
+    found.pop("description", None)
+    found["properties"] = {name: found["properties"][name] for name in _names(shape)}
+    found["additionalProperties"] = False
+    if bound is not None and _PATIENT in found["properties"]:
+        found["properties"][_PATIENT]["default"] = bound
+        found["required"] = [name for name in found.get("required", ()) if name != _PATIENT]
+    return found
+
+
+def _names(shape: type[msgspec.Struct]) -> list[str]:
+    """The arguments in the order of their importance: the times are last."""
+    names = [field.name for field in msgspec.structs.fields(shape)]
+    return sorted(names, key=_Times.__struct_fields__.__contains__)
+
+
+def _inline(node: Any, parts: Mapping[str, Any]) -> Any:
+    if isinstance(node, dict):
+        if "$ref" in node:
+            beside = {name: _inline(each, parts) for name, each in node.items() if name != "$ref"}
+            part = parts[node["$ref"]]
+            # A list of values says enough; what its values mean to us is for our own readers.
+            part = {name: each for name, each in part.items() if "enum" not in part or name in ("type", "enum")}
+            return _inline(part, parts) | beside
+        return {name: _inline(each, parts) for name, each in node.items()}
+    if isinstance(node, list):
+        return [_inline(each, parts) for each in node]
+    return node

@@ -1,0 +1,216 @@
+"""How are tools, resources and prompts spoken over MCP? The protocol by the official SDK, over stdio and HTTP.
+
+Imported only where the SDK is installed. Handlers wait for the engine in threads. Errors of ours leave by their type
+and message; of any other only where it happened. Not with the SDK's tracing and logging: they would hold arguments,
+addresses and the words of exceptions (design 08).
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.shared.exceptions import MCPError
+
+from iamata.errors import BadInput, Bug, IamataError
+from iamata.interfaces.mcp import arguments, prompts, resources
+from iamata.interfaces.mcp.tools import TOOLS
+from iamata.interfaces.wire import failures
+from iamata.interfaces.wire.values import Json
+from iamata.model.access import Access
+
+if TYPE_CHECKING:
+    from iamata.engine import Engine
+
+log = logging.getLogger("iamata.mcp")
+
+Answered = TypeVar("Answered")
+_Context = Any
+_FAULT = "a fault in iamata; please report it"
+
+
+def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
+    """The server on this engine, for this principal."""
+    tools = {tool.name: tool for tool in TOOLS if access.may_write or not tool.writes}
+    offered = [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=arguments.schema(tool.shape, bound=bound),
+            annotations=types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.writes,
+                destructive_hint=False,
+                idempotent_hint=not tool.writes,
+                open_world_hint=False,
+            ),
+        )
+        for tool in tools.values()
+    ]
+
+    async def list_tools(_ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=offered, ttl_ms=0, cache_scope="private")
+
+    async def call_tool(_ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(tools)}")
+        try:
+            ask = partial(tool.answer, engine, access, params.arguments or {}, bound=bound)
+            answer = await anyio.to_thread.run_sync(ask)
+        except Exception as error:
+            problem = _problem(error)
+            return types.CallToolResult(
+                content=[types.TextContent(type="text", text=f"{problem['type']}: {problem['message']}")],
+                structured_content=problem,
+                is_error=True,
+            )
+        told = [answer.text, *([answer.note] if answer.note else [])]
+        return types.CallToolResult(
+            content=[types.TextContent(type="text", text=each) for each in told], structured_content=answer.structured
+        )
+
+    async def list_resources(_ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+        cursor = (params.cursor if params is not None else None) or "0"
+        page = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 10 else -1
+        if page < 0:
+            raise _protocol_error(BadInput("not a cursor of this list", place="cursor"))
+        found, following = await _asked(partial(resources.listed, engine, access, page=page))
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(
+                    uri=each.uri,
+                    name=each.name,
+                    title=each.title,
+                    description=each.description,
+                    mime_type="text/markdown",
+                )
+                for each in found
+            ],
+            next_cursor=None if following is None else str(following),
+            ttl_ms=0,
+            cache_scope="private",
+        )
+
+    async def list_templates(
+        _ctx: _Context, _params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                types.ResourceTemplate(
+                    uri_template=each.uri, name=each.name, title=each.title, description=each.description
+                )
+                for each in resources.templates(bound)
+            ],
+            ttl_ms=0,
+            cache_scope="private",
+        )
+
+    async def read_resource(_ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        media, text = await _asked(partial(resources.read, engine, access, params.uri))
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, mime_type=media, text=text)],
+            ttl_ms=0,
+            cache_scope="private",
+        )
+
+    async def list_prompts(_ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        who = types.PromptArgument(name="patient_id", description="The patient's id.", required=bound is None)
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(name=each.name, title=each.title, description=each.description, arguments=[who])
+                for each in prompts.PROMPTS
+            ],
+            ttl_ms=0,
+            cache_scope="private",
+        )
+
+    async def get_prompt(_ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        prompt, text = await _asked(partial(prompts.text, params.name, params.arguments or {}, bound=bound))
+        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(description=prompt.description, messages=[said])
+
+    server: Server[Any] = Server(
+        "iamata",
+        version=version("iamata"),
+        title="iamata: the memory of patients",
+        instructions=prompts.INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+    server.middleware.clear()
+    return server
+
+
+async def _asked(ask: Callable[[], Answered]) -> Answered:
+    """What the engine says, or its error as one of the protocol."""
+    try:
+        return await anyio.to_thread.run_sync(ask)
+    except Exception as error:
+        raise _protocol_error(error) from None
+
+
+def _protocol_error(error: Exception) -> MCPError:
+    problem = _problem(error)
+    code = types.INTERNAL_ERROR if problem["type"] == "INTERNAL" else types.INVALID_PARAMS
+    return MCPError(code, problem["message"], problem)
+
+
+def _problem(error: Exception) -> Json:
+    """`type`, `message` and `details` of an error; of an unforeseen one it is only logged where it happened."""
+    if isinstance(error, IamataError) and not isinstance(error, Bug):
+        said: Json = {"type": failures.type_of(error), "message": failures.message(error)}
+        more = list(failures.details(error))
+        return said | ({"details": more} if more else {})
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    where = " < ".join(f"{Path(each.filename).stem}.{each.name}:{each.lineno}" for each in reversed(frames))
+    log.error("a call failed: %s at %s", type(error).__name__, where)
+    return {"type": "INTERNAL", "message": _FAULT}
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Speak over this process's standard input and output until the input ends."""
+    _quiet()
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+class Streamable:
+    """The server over HTTP: `app` answers requests while `running` is entered, once. Keeps nothing between requests.
+
+    Holds no rule about who may come in: it is mounted behind a door that does.
+    """
+
+    def __init__(self, server: Server[Any], *, max_body_bytes: int) -> None:
+        self._manager = StreamableHTTPSessionManager(
+            app=server, json_response=True, stateless=True, max_request_body_size=max_body_bytes
+        )
+        self.app = StreamableHTTPASGIApp(self._manager)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        _quiet()
+        async with self._manager.run():
+            yield
+
+
+def _quiet() -> None:
+    logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)

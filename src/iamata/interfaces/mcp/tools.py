@@ -1,0 +1,327 @@
+"""Which tools are there, and what does each ask the engine? Text and JSON come back; no rule is held here.
+
+Knows nothing of the protocol: `server` speaks it. Every tool works within the `Access` it is given.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from iamata.interfaces.mcp import arguments, telling
+from iamata.interfaces.wire import answers
+from iamata.interfaces.wire.ids import to_model, whole_id
+from iamata.interfaces.wire.patients import patient_detail
+from iamata.interfaces.wire.receipts import receipt
+from iamata.interfaces.wire.sessions import session_memory
+from iamata.interfaces.wire.values import Json, page
+from iamata.model.access import Access
+from iamata.model.context import ContextRequest
+from iamata.model.memory import MemoryKind
+from iamata.model.reading import Listing, Seen
+from iamata.model.scope import Subject, patient
+
+if TYPE_CHECKING:
+    from iamata.engine import Engine
+
+_LINES = 100
+_FILE_TOKENS = 2000
+_MOST_HITS = 200
+
+Given = TypeVar("Given", bound=msgspec.Struct)
+
+
+class Answer(NamedTuple):
+    """What a tool answers: text for the agent, and the same as JSON."""
+
+    text: str
+    structured: Json
+    note: str = ""  # beside the text and not counted with it
+
+
+class Tool(msgspec.Struct, Generic[Given], frozen=True):
+    """A tool: its name, what an agent reads of it, its arguments, what it returns, and the question it asks."""
+
+    name: str
+    title: str
+    description: str
+    shape: type[Given]
+    returns: str
+    ask: Callable[[Engine, Access, Given], Answer]
+    writes: bool = False
+
+    def answer(self, engine: Engine, access: Access, given: dict[str, Any], *, bound: str | None) -> Answer:
+        """Raises an IamataError."""
+        return self.ask(engine, access, arguments.read(given, self.shape, bound=bound))
+
+
+def _browse_patient(engine: Engine, access: Access, given: arguments.BrowsePatient) -> Answer:
+    address = answers.to_address(given.patient_id, given.path)
+    found = engine.browse(address, **given.moments, access=access)
+    leaf = answers.the_file(found)
+    if leaf is not None:
+        times = given.moments
+        opened = engine.read(
+            leaf,
+            token_budget=_FILE_TOKENS,
+            known_at=times["known_at"],
+            true_at=times["true_at"],
+            access=access,
+        )
+        return Answer(telling.page(opened), answers.file(given.patient_id, opened))
+    shown, first = _lines(found, given.page)
+    structured = answers.listing(given.patient_id, shown) | {"total": len(found.nodes), "page": given.page}
+    return Answer(telling.listing(shown, first=first, total=len(found.nodes)), structured)
+
+
+def _read_patient(engine: Engine, access: Access, given: arguments.ReadPatient) -> Answer:
+    return _read_address(engine, access, answers.to_address(given.patient_id, given.path), given)
+
+
+def _browse(engine: Engine, access: Access, given: arguments.Browse) -> Answer:
+    found = engine.browse(_rooted(given.path), **given.moments, access=access)
+    shown, first = _lines(found, given.page)
+    structured = answers.listing("", shown) | {"path": shown.address, "total": len(found.nodes), "page": given.page}
+    for child in structured["children"]:
+        child["path"] = child["address"]
+    return Answer(telling.listing(shown, first=first, total=len(found.nodes)), structured)
+
+
+def _read(engine: Engine, access: Access, given: arguments.Read) -> Answer:
+    return _read_address(engine, access, _rooted(given.path), given)
+
+
+def _rooted(path: str) -> str:
+    return path if path.startswith("/") else f"/{path}"
+
+
+def _lines(found: Listing, number: int) -> tuple[Listing, int]:
+    first = number * _LINES
+    return msgspec.structs.replace(found, nodes=found.nodes[first : first + _LINES]), first
+
+
+def _read_address(
+    engine: Engine, access: Access, address: str, given: arguments.ReadPatient | arguments.Read
+) -> Answer:
+    found = engine.read(address, format=given.format, token_budget=given.token_budget, **given.moments, access=access)
+    return Answer(telling.page(found), answers.page(found))
+
+
+def _search_patient(engine: Engine, access: Access, given: arguments.SearchPatient) -> Answer:
+    found = engine.search(
+        patient(given.patient_id), given.query, kinds=given.kinds, limit=given.limit, **given.moments, access=access
+    )
+    return Answer(telling.hits(found), {"data": [answers.hit(each) for each in found]})
+
+
+def _get_patient_info(engine: Engine, access: Access, given: arguments.PatientInfo) -> Answer:
+    row = engine.patient(given.patient_id, access=access)
+    graph = engine.graph(given.patient_id, **given.moments, access=access)
+    newest, _ = engine.receipts(given.patient_id, per_page=1, access=access)
+    detail = patient_detail(row, graph, warnings=sum(len(each.warnings) for each in newest), load_ms=0.0)
+    del detail["stats"]["loadMs"]  # how long this machine took is of no use to an agent
+    conflicts = len(graph.conflicts) + len(graph.spoken_conflicts())
+    return Answer(telling.info(detail, conflicts=conflicts), detail)
+
+
+def _assemble_context(engine: Engine, access: Access, given: arguments.AssembleContext) -> Answer:
+    subjects = (patient(given.patient_id), *(Subject.parse(each) for each in given.also_about))
+    request = ContextRequest(
+        subjects=tuple(dict.fromkeys(subjects)),
+        task=given.task,
+        budget_tokens=given.budget_tokens,
+        query=given.query,
+        aspect=given.aspect,
+    )
+    made = engine.context(request, **given.moments, access=access)
+    structured = answers.context(made)
+    if not given.factors:
+        for item in structured["items"]:
+            if item["authority"] is not None:
+                del item["authority"]["factors"]
+    note = f"{made.id}: {made.tokens} of {given.budget_tokens} tokens. Why a line stands there: explain `{made.id}[n]`."
+    return Answer(made.text, structured, " ".join(filter(None, (note, made.note))))
+
+
+def _recall_memories(engine: Engine, access: Access, given: arguments.RecallMemories) -> Answer:
+    graph = engine.graph(given.patient_id, **given.moments, access=access)
+    kinds = given.kinds or list(MemoryKind)
+    if given.query:
+        hits = engine.search(
+            patient(given.patient_id),
+            given.query,
+            kinds=[kind.value for kind in kinds],
+            limit=_MOST_HITS,
+            **given.moments,
+            access=access,
+        )
+        found = [graph.memories[hit.item] for hit in hits if hit.item in graph.memories]
+    else:
+        found = sorted(graph.memories.values(), key=lambda each: (each.said_at or each.received_at, each.id))[::-1]
+    found = [m for m in found if m.kind in kinds and given.session_id in ("", m.session)]
+    shown = found[: given.limit]
+    ids = {each.id for each in shown}
+    links = [link for link in graph.links.values() if link.origin in ids]
+    data = [
+        session_memory(each)
+        | {"links": [{"id": x.id, "type": x.type.value, "target": x.target} for x in links if x.origin == each.id]}
+        for each in shown
+    ]
+    return Answer(telling.memories(shown, links, total=len(found)), page(data, len(found), 0, given.limit))
+
+
+def _list_conflicts(engine: Engine, access: Access, given: arguments.ListConflicts) -> Answer:
+    graph = engine.graph(given.patient_id, **given.moments, access=access)
+    found = sorted(engine.conflicts(given.patient_id, **given.moments, access=access), key=lambda each: each.id)
+    first = given.page * given.limit
+    shown = found[first : first + given.limit]
+    ids = {each.id for each in shown}
+    listed = answers.conflicts([each for each in found if each.id in graph.conflicts], graph)
+    data = [each for each in listed if each["id"] in ids]
+    text = telling.conflicts(shown, graph, first=first, total=len(found))
+    return Answer(text, page(data, len(found), given.page, given.limit))
+
+
+def _explain(engine: Engine, access: Access, given: arguments.Explain) -> Answer:
+    graph = engine.graph(given.patient_id, **given.moments, access=access)
+    found = engine.explain(
+        given.patient_id, whole_id(graph, to_model(given.item)), task=given.task, **given.moments, access=access
+    )
+
+    def cut(seen: Seen) -> Seen:
+        over = len(seen.excerpt) - given.excerpt_chars
+        if over <= 0:
+            return seen
+        return msgspec.structs.replace(
+            seen, excerpt=f"{seen.excerpt[: given.excerpt_chars]} … ({over} more characters)"
+        )
+
+    told = tuple(
+        msgspec.structs.replace(each, seen=tuple(cut(seen) for seen in each.seen))
+        for each in found.testimonies[: given.limit]
+    )
+    shown = msgspec.structs.replace(found, testimonies=told)
+    structured = answers.explanation(shown) | {"testimoniesTotal": len(found.testimonies)}
+    return Answer(telling.explanation(shown, testimonies=len(found.testimonies)), structured)
+
+
+def _append_messages(engine: Engine, access: Access, given: arguments.AppendMessages) -> Answer:
+    # A mistyped id would make a patient: an agent appends to those who are registered.
+    engine.patient(given.patient_id, access=access)
+    made = engine.append(given.patient_id, given.session_id, given.turns, whole=given.whole, access=access)
+    added = made.staged.messages
+    text = (
+        f"{added} {'turn' if added == 1 else 'turns'} added to session {json.dumps(given.session_id)} ({made.status})."
+    )
+    structured = {
+        "sessionId": given.session_id,
+        "patientId": given.patient_id,
+        "ingestion": receipt(made),
+    }
+    return Answer(text, structured)
+
+
+TOOLS: tuple[Tool[Any], ...] = (
+    Tool(
+        "assemble_context",
+        "Context for a task",
+        "Start here: what matters of this patient for your task, within a token budget. Every line is cited as [n], "
+        "both sides of a conflict stand together, and what was left out is named with its address. "
+        "Ask `explain` with the context's id and number, `ctx_…[n]`, why a line stands there.",
+        arguments.AssembleContext,
+        "The context's text, never over `budget_tokens`, and apart from it its id. JSON: the context with its items "
+        "(address, weight, tokens; the factors if asked for), conflicts, what was left out, exact tokens.",
+        _assemble_context,
+    ),
+    Tool(
+        "get_patient_info",
+        "Who the patient is",
+        "Name, birth date and sex as recorded, and how much is held of this patient.",
+        arguments.PatientInfo,
+        "A few lines. JSON: the patient with counts, version and times.",
+        _get_patient_info,
+    ),
+    Tool(
+        "browse_patient",
+        "Look into a directory",
+        "List a directory of the patient's file tree, each line with a hint and what reading it costs in tokens. "
+        "Given a file, its content. Begin at `/`.",
+        arguments.BrowsePatient,
+        f"Up to {_LINES} lines a page; of a file at most {_FILE_TOKENS} tokens. JSON: the directory's children, or the "
+        "file.",
+        _browse_patient,
+    ),
+    Tool(
+        "read_patient",
+        "Read a file",
+        "Read one file of the patient's tree within a token budget: an index, the story of a condition, the history of "
+        "a medicine, a note. Brackets such as [7f3c2a4d] are citations, resolved in the JSON.",
+        arguments.ReadPatient,
+        "The text, never over `token_budget`. JSON: content, tokens, whether it was shortened, citations.",
+        _read_patient,
+    ),
+    Tool(
+        "search_patient",
+        "Search the patient",
+        "Find facts, events, notes and memories by words, names or codes, best first, with the address to read on.",
+        arguments.SearchPatient,
+        "A line for each hit. JSON: item, kind, address, title, snippet, score.",
+        _search_patient,
+    ),
+    Tool(
+        "recall_memories",
+        "Recall what was said",
+        "What the patient, a caregiver or a clinician said in earlier conversations, as exact quotes with who said it, "
+        "when, and which facts it supports or contradicts. Newest first; with a query, best first.",
+        arguments.RecallMemories,
+        "A line for each memory. JSON: a page of memories with their links.",
+        _recall_memories,
+    ),
+    Tool(
+        "list_conflicts",
+        "List contradictions",
+        "What cannot all be true, with every side and who says it: between records, and between the record and what "
+        "was said. None of them is decided; do not decide silently either.",
+        arguments.ListConflicts,
+        "The conflicts with their sides. JSON: a page of conflicts.",
+        _list_conflicts,
+    ),
+    Tool(
+        "explain",
+        "Why does it stand there?",
+        "The proof of one item: who said it, by which rule that was decided, how much it counts for a task and why, "
+        "and the bytes it stands in.",
+        arguments.Explain,
+        "The proof, with excerpts. JSON: testimonies with their statements and places, decisions, authority.",
+        _explain,
+    ),
+    Tool(
+        "append_messages",
+        "Remember this conversation",
+        "Add turns of a conversation about the patient to memory, as they were said. Quotes are kept and linked to the "
+        "record; nothing in the record changes. Send both the person's turns and your own.",
+        arguments.AppendMessages,
+        "How many turns were added. JSON: session, patient and receipt.",
+        _append_messages,
+        writes=True,
+    ),
+    Tool(
+        "browse",
+        "Look into a directory of any scope",
+        "As `browse_patient`, by an address from the root: `/` lists the patients you may see.",
+        arguments.Browse,
+        f"Up to {_LINES} lines a page. JSON: the directory's children.",
+        _browse,
+    ),
+    Tool(
+        "read",
+        "Read a file of any scope",
+        "As `read_patient`, by an address from the root, as other answers give it.",
+        arguments.Read,
+        "The text, never over `token_budget`. JSON: content, tokens, whether it was shortened, citations.",
+        _read,
+    ),
+)
