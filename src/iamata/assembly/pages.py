@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from iamata.assembly.addresses import Target
 from iamata.assembly.citations import Citations
+from iamata.assembly.gaps import Overdue, overdue
 from iamata.assembly.sheets import Block, Line, Part, Sheet
 from iamata.assembly.speakers import attribution_of
 from iamata.assembly.stories import (
@@ -347,7 +348,8 @@ def _recent_visits(tree: Tree) -> list[str]:
 
 
 def _gaps(pen: Pen, target: Target) -> Sheet:
-    """What should be there and is not: silent sections, references that lead nowhere, states long unconfirmed."""
+    """What should be there and is not: silent sections, tests overdue, references that lead nowhere, states long
+    unconfirmed."""
     tree = pen.tree
     graph = tree.graph
     silent = [
@@ -360,6 +362,8 @@ def _gaps(pen: Pen, target: Target) -> Sheet:
         for fact in graph.facts.values()
         if fact.currency is Currency.UNKNOWN and fact.standing is Standing.ACTIVE
     ]
+    late = overdue(graph)
+    due = [pen.say(_late_words(pen, one), 1, one.condition, *filter(None, (one.newest,))) for one in late]
     lost = []
     for missing in graph.unresolved:
         words = f"{name(missing.element)} leads to {name(missing.reference) or 'nothing'}, which no source has sent"
@@ -372,10 +376,31 @@ def _gaps(pen: Pen, target: Target) -> Sheet:
     blocks = [
         Block("Nothing recorded", tuple(silent)),
         Block("Active but long unconfirmed", tuple(old)),
+        Block("Monitoring overdue", tuple(due)),
         Block("References that lead nowhere", tuple(lost)),
         Block("No author given", tuple(unsaid)),
     ]
     if not any(block.lines for block in blocks):
         blocks = [Block("", (Line("No gaps found.", 0),))]
     parts = [Part("unresolved", built(missing)) for missing in graph.unresolved]
+    parts += [Part("overdue", _late_value(one)) for one in late]
     return made(target, "gaps", blocks, parts, [line for block in blocks for line in block.lines])
+
+
+def _late_words(pen: Pen, one: Overdue) -> str:
+    """What is due, how often and by whose word, and what is here."""
+    tree = pen.tree
+    condition = name(tree.graph.facts[one.condition].display)
+    here = f"the newest here is of {tree.by_day.get(one.newest, '')}" if one.newest else "none is here"
+    return f"{one.due.what} is due every {one.due.days} days in {condition} ({one.due.source}): {here}"
+
+
+def _late_value(one: Overdue) -> dict[str, Any]:
+    due = one.due
+    return {
+        "test": due.what,
+        "intervalDays": due.days,
+        "source": due.source,
+        "condition": one.condition,
+        "newest": one.newest or None,
+    }

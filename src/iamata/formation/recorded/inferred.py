@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import Final
 
@@ -71,16 +71,18 @@ class _Shelf:
             for group, all in groups.items()
         }
 
-    def near(self, key: str, to: _Thing) -> Iterator[_Thing]:
-        """Of each group under this key the last that began before `to`, else the first after, if both can have been
-        so at one time; the group itself first, at most `_MOST`."""
+    def near(
+        self, key: str, to: _Thing, fits: Callable[[_Thing, _Thing], bool] = lambda thing, to: True
+    ) -> Iterator[_Thing]:
+        """Of each group under this key the last that began before `to`, else the first after, if it fits and both can
+        have been so at one time; the group itself first, at most `_MOST`."""
         groups = self._things.get(key, {})
         found = 0
         for group in sorted(groups, key=lambda group: group != key):
             all = groups[group]
             at = bisect_right(self._starts[key, group], to.start if to.start != _LONG_AGO else 10**15)
             for thing in all[max(at - 1, 0) : at + 1]:
-                if thing.fact.id != to.fact.id and thing.meets(to):
+                if thing.fact.id != to.fact.id and thing.meets(to) and fits(thing, to):
                     yield thing
                     found += 1
                     break
@@ -170,11 +172,13 @@ class _Inference:
                         yield from self._known(LinkType.MONITORS, result, target, "monitoring", known, words)
 
     def _consequences(self) -> Iterator[Link]:
-        """A condition and another that it is a complication or manifestation of, or a risk for."""
+        """A condition and another that it is a complication or manifestation of, or a risk for, if it began later (a
+        risk: earlier) or nobody says when."""
         for condition in self._by_kind[Kind.CONDITION]:
             for own in sorted(knowledge.told_of(condition.group)):
                 for known in knowledge.brought_about_by(own):
-                    for target in self._conditions.near(known.id, condition):
+                    fits = _later if known.type == LinkType.RISK_FACTOR_FOR else _earlier
+                    for target in self._conditions.near(known.id, condition, fits):
                         how = known.type.replace("_", " ")
                         words = f"{_name(own)} can be a {how} {_name(known.id)}"
                         yield from self._known(LinkType(known.type), condition, target, "consequence", known, words)
@@ -261,6 +265,15 @@ class _Inference:
             words,
             digest=content_digest("agent", type, rule, a.digest, b.digest),
         )
+
+
+def _earlier(one: _Thing, other: _Thing) -> bool:
+    """Can it have begun first? Two of one day can, whichever hour is said."""
+    return other.start == _LONG_AGO or one.start <= other.start + _DAY_S
+
+
+def _later(one: _Thing, other: _Thing) -> bool:
+    return _earlier(other, one)
 
 
 def _holds(fact: Fact) -> bool:
