@@ -2,9 +2,10 @@
 
 Sets and their gold: `evals.talks`. Match rule: same dialogue, type and ingredient or substance (by the normal names of
 our tables; a name they do not know is matched word for word), same polarity, the patient's own. A denial of all
-allergies matches any other, whichever sort of allergy was asked for. Each pair counts once for a dialogue. Of `simord`
-only what a clinician plans or orders counts as said, since its gold are orders. Symptoms of `simsum-spans` are matched
-by note and one of five kinds, polarity not compared, since the spans have none.
+allergies matches any other, whichever sort of allergy was asked for. Each pair counts once for a dialogue.
+Of `simord` only what a clinician plans or orders counts as said, since its gold are orders; to go on with a medicine
+is none there. Symptoms of `simsum-spans` are matched by note and one of five kinds, polarity not compared, since the
+spans have none.
 
 `medication_f1` and `allergy_f1` are micro-averaged over the sets with gold of their own (`simord`, `mts-dialog`);
 *silver* sets are reported beside them. `false_no_known_allergies` counts denials of all allergies where the gold of
@@ -17,10 +18,12 @@ The baseline takes every name of our tables as present: of a medicine, or, in a 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from evals import intervals
@@ -30,11 +33,12 @@ from evals.talks import NONE, TALKS, Note, Talk, simsum
 from iamata.formation.extraction import Mention, mentions
 from iamata.formation.learned import learn
 from iamata.model.attribution import Role
+from iamata.model.coding import CodedText
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Experiencer, Memory, MemoryKind, Temporality
 from iamata.model.session import Message, Session, Speaker, Turn
 from iamata.model.statement import Polarity
-from iamata.terminology import lexicon
+from iamata.terminology import drugs, lexicon
 from iamata.terminology.lexicon import split_words, variants
 
 MINT = IdMint(b"learned-memory-evaluation-key-32")
@@ -70,9 +74,10 @@ def key_of(name: str) -> str:
     """The normal name of our tables, caseless; else the words in their singular, sorted."""
     if name == NONE:
         return NONE
-    for term in lexicon.clinical().exact(name):
-        if term.kind in ("drug", "drug_in_context", "allergen"):
-            return term.concept.lower()
+    known = [t for t in lexicon.clinical().exact(name) if t.kind in ("drug", "drug_in_context", "allergen")]
+    name = known[0].concept if known else name
+    if known or "/" in name:
+        return " / ".join(sorted(part.strip().lower() for part in name.split("/")))
     return " ".join(sorted(sorted(variants(spot.word), key=len)[0] for spot in split_words(name)))
 
 
@@ -90,13 +95,25 @@ def said_pair(memory: Memory, talk: Talk) -> Pair | None:
     if talk.plans:
         clinician = memory.attribution.author.role is Role.CLINICIAN
         planned = memory.temporality is Temporality.PLANNED or memory.kind in (MemoryKind.INSTRUCTION, MemoryKind.PLAN)
-        if not clinician or not planned:
+        if not clinician or not planned or memory.change == "taking":
             return None
     return ("medication", key_of(name), memory.polarity.value)
 
 
+@cache
+def _medicines() -> frozenset[str]:
+    terms = [*lexicon.clinical().of("drug"), *lexicon.clinical().of("drug_in_context")]
+    return frozenset(term.concept for term in terms)
+
+
 def _is_medicine(name: str) -> bool:
-    return any(term.kind in ("drug", "drug_in_context") for term in lexicon.clinical().exact(name))
+    return name in _medicines()
+
+
+@cache
+def _is_class(name: str) -> bool:
+    """A name that tells no ingredient ("antibiotic", "pain reliever")."""
+    return drugs.read(CodedText(text=name)) is None
 
 
 def baseline(talk: Talk) -> set[Pair]:
@@ -106,9 +123,9 @@ def baseline(talk: Talk) -> set[Pair]:
         before = talk.turns[place - 1][1] if place else ""
         for hit in lexicon.clinical().longest([spot.word for spot in split_words(text)]):
             if hit.term.kind == "drug" and (not talk.plans or who is Speaker.CLINICIAN):
-                found.add(("medication", hit.term.concept.lower(), "affirmed"))
+                found.add(("medication", key_of(hit.term.concept), "affirmed"))
             if hit.term.kind in ("drug", "allergen") and "allerg" in f"{before} {text}".lower():
-                found.add(("allergy", hit.term.concept.lower(), "affirmed"))
+                found.add(("allergy", key_of(hit.term.concept), "affirmed"))
     return found
 
 
@@ -117,6 +134,7 @@ def score(talk: Talk, type: str, said: set[Pair]) -> Counts:
     mine = {pair for pair in said if pair[0] == type}
     if type == "medication":
         mine = {pair for pair in mine if pair[2] == Polarity.AFFIRMED.value}
+        mine = {pair for pair in mine if pair in gold or not _is_class(pair[1])}
     else:  # what is tolerated is in no gold; the denial of all is
         mine = {pair for pair in mine if pair[2] == Polarity.AFFIRMED.value or pair[1] == NONE}
     hit = len(gold & mine)
@@ -133,7 +151,7 @@ def row_of(talk: Talk) -> Row:
     row["memories"] = len(memories)
     row["quoted"] = sum(m.quote == turns[m.message][1][m.start : m.end] and bool(m.quote) for m in memories)
     row["speaker_right"] = sum(m.attribution.author.role is _ROLES[turns[m.message][0]] for m in memories)
-    row["false_no_known_allergies"] = _false_denials(talk, said)
+    row["false_no_known_allergies"] = _false_denials(talk, memories)
     row["family_leaks"] = sum(_is_leak(talk, memory) for memory in memories)
     for type in talk.judged:
         for name, pairs in (("", said), ("baseline_", everything)):
@@ -143,22 +161,33 @@ def row_of(talk: Talk) -> Row:
         row[f"missed_{type}"] = sorted(f"{p[1]} {p[2]}" for p in gold - said)
         mine = {p for p in said if p[0] == type and (p[2] == "affirmed" or p[1] == NONE)}
         row[f"wrong_{type}"] = sorted(
-            f"{p[1]} {p[2]}" for p in mine - gold if type == "allergy" or p[2] == Polarity.AFFIRMED.value
+            f"{p[1]} {p[2]}"
+            for p in mine - gold
+            if type == "allergy" or (p[2] == Polarity.AFFIRMED.value and not _is_class(p[1]))
         )
     return row
 
 
-def _false_denials(talk: Talk, said: set[Pair]) -> int:
-    denied = ("allergy", NONE, Polarity.DENIED.value) in said
-    gold = {g for g in talk.gold if g[0] == "allergy"}
-    named = any(g[2] == Polarity.AFFIRMED.value for g in gold)
-    told = not gold and any(p[0] == "allergy" and p[2] == Polarity.AFFIRMED.value for p in said)
-    return int(denied and (named or told))
+def _false_denials(talk: Talk, memories: Sequence[Memory]) -> int:
+    """A denial of all allergies, or of those to medicines, beside an allergy of that sort: in the gold, or, without
+    gold of allergies, in what was learned itself."""
+    mine = [m for m in memories if m.kind is MemoryKind.ALLERGY and m.experiencer is Experiencer.PATIENT]
+    denied = {m.concept.display for m in mine if m.concept.display.startswith("Known ")}
+    gold = [name for type, name, polarity in talk.gold if type == "allergy" and polarity == "affirmed"]
+    if not any(type == "allergy" for type, _name, _polarity in talk.gold):
+        gold = [m.concept.display for m in mine if m.polarity is Polarity.AFFIRMED]
+    to_medicine = any(_is_medicine(name) for name in gold)
+    return int(bool(gold) and ("Known allergies" in denied or ("Known drug allergies" in denied and to_medicine)))
+
+
+_FEELS = re.compile(r"\bI(?:[’']m| am)?(?: \w+){0,2} (?:feel|anxious|confused|worried)\b", re.IGNORECASE)
 
 
 def _is_leak(talk: Talk, memory: Memory) -> bool:
-    """Only counted where the set says that nothing told of a body is the patient's."""
-    return talk.all_family and memory.experiencer is Experiencer.PATIENT and memory.kind in _BODY
+    """Only counted where the set says that nothing told of a body is the patient's; what the speaker feels ("I still
+    feel anxious") is the speaker's own."""
+    own = memory.experiencer is Experiencer.PATIENT and memory.kind in _BODY
+    return talk.all_family and own and not _FEELS.search(memory.quote)
 
 
 def kinds_of(found: Sequence[Mention]) -> set[str]:

@@ -89,7 +89,7 @@ def simord(folder: Path) -> Iterator[Talk]:
             ("medication", name, "affirmed")
             for order in encounter["expected_orders"] or ()
             if order["order_type"] == "medication"
-            for name in (names_in(order["description"], "drug") or [order["description"]])
+            for name in (names_in(order["description"], "drug", "drug_in_context") or [order["description"]])
         ]
         yield Talk("simord", encounter["id"], turns, list(dict.fromkeys(gold)), ("medication",), plans=True)
 
@@ -173,7 +173,7 @@ def _silver(medicines: str, allergies: str) -> tuple[list[Gold], list[str]]:
 
 
 _INTERVAL = re.compile(r'xmin = ([\d.]+)\s+xmax = [\d.]+\s+text = "((?:[^"]|"")*)"')
-_UNSURE = re.compile(r"</?[A-Z]+/?>")
+_UNSURE = re.compile(r"</?[A-Z_]+/?>\s*\.?")
 _HISTORY_OF_DRUGS = re.compile(
     r"^\s*(?:DHx?|Drug history|Meds?|Medications?)\s*:?\s*(.+)$", re.IGNORECASE | re.MULTILINE
 )

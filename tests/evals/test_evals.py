@@ -163,5 +163,5 @@ def test_held_out_cases_stay_closed_unless_they_are_asked_for(name: str, tmp_pat
 
 def test_the_scoreboard_has_a_line_for_each_figure(tiny: Path) -> None:
     lines = list(told(reading.run(Options(data=tiny))))
-    assert lines[0].startswith("reading         documents 3  read 2")
+    assert lines[0].startswith("reading         documents 4  read 3")
     assert {"reading", "attribution", "reconciliation", "laws", "authority", "memories"} <= set(available())

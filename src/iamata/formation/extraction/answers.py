@@ -27,7 +27,28 @@ from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
 _FILLERS: Final = frozenset(
-    ["well", "um", "uh", "oh", "actually", "honestly", "so", "hmm", ",", "ah", "and", "like", "mmm", "hm", "i", "think"]
+    [
+        "well",
+        "um",
+        "uh",
+        "oh",
+        "actually",
+        "honestly",
+        "so",
+        "hmm",
+        ",",
+        "ah",
+        "and",
+        "like",
+        "mmm",
+        "hm",
+        "mm",
+        "ohh",
+        "er",
+        "erm",
+        "i",
+        "think",
+    ]
 ) - {
     "i",
     "think",
@@ -35,6 +56,7 @@ _FILLERS: Final = frozenset(
 _MEDICATION_WORDS: Final = frozenset(
     ["medication", "medications", "medicine", "medicines", "meds", "drugs", "prescriptions", "pills"]
 )
+_ECHOES: Final = _MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
 _ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
 _PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
@@ -62,7 +84,8 @@ class Question(msgspec.Struct, frozen=True):
     """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
     denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
     no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
-    `plain`: any medicines at all, not those of one sort."""
+    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
+    are known; `known`: those that the question itself leaves out."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -76,6 +99,8 @@ class Question(msgspec.Struct, frozen=True):
     begun: bool = False
     reacting: str = ""
     plain: bool = False
+    others: bool = False
+    known: tuple[str, ...] = ()
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Question | None:
@@ -110,15 +135,19 @@ def _of_family(words: Sequence[str]) -> bool:
 
 def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
     topics: list[Topic] = []
-    opened, general, negative, family = "", reactions.NO_ALLERGIES, False, False
+    known: list[str] = []
+    opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
     asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
     for clause in sentence.clauses:
         scene = Scene(text, clause, People(asker, ""), None)
         relatives = [h for h in lexicon.kinship().longest(scene.words) if h.term.kind == "relative"]
         family = family or bool(scene.cues.of("family_any")) or bool(relatives)
         drugs = medications.find(scene)
-        if scene.cues.of("allergy"):
-            substances = [h.term.concept for h in scene.of("drug", "allergen", "drug_in_context")]
+        if reactions.is_about_allergy(scene):
+            others = others or reactions.of_others(scene.words)
+            named = scene.of("drug", "allergen", "drug_in_context")
+            known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
+            substances = [h.term.concept for h in named]
             topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
             if not substances:
                 opened, general = "allergy", _general(scene)
@@ -170,6 +199,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
         lasting=lasting,
         degree=bool(held & _DEGREE) or words[:2] in (["how", "bad"], ["how", "severe"]),
         plain=any(pair in text_of for pair in _PLAINLY),
+        others=others,
+        known=tuple(known),
         which=bool(words) and words[0] in ("what", "how", "where", "which", "when", "why"),
         begun=bool(held & {"pick", "picked", "fill", "filled", "start", "started", "begin", "collect"})
         and bool(drugs_asked),
@@ -276,9 +307,29 @@ def read(
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, certain=False)
     elif told == "unsure" and "don't think so" in " ".join(words):
-        for topic in question.topics:
+        if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
+            answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED, certain=False)
+        for topic in [t for t in question.topics if t.concept not in question.known]:
             answer(topic, Polarity.DENIED, certain=False)
     return mentions
+
+
+def is_bare_opening(sentence: Sentence) -> bool:
+    """ "Yes." alone, or "Well,": the answer to an open question is still to come."""
+    told, after = stance(sentence.words)
+    return told in ("yes", "") and not any(word[0].isalnum() and word not in _ECHOES for word in sentence.words[after:])
+
+
+def narrowed(question: Question, own: Sequence[Mention]) -> list[Mention]:
+    """ "I'm not allergic to anything" in answer to a question about medicines denies those alone."""
+    if question.open != "allergy" or question.general == reactions.NO_ALLERGIES:
+        return list(own)
+    return [
+        msgspec.structs.replace(m, concept=CodedText(text=question.general))
+        if m.kind is MemoryKind.ALLERGY and m.concept.text == reactions.NO_ALLERGIES
+        else m
+        for m in own
+    ]
 
 
 def _span(sentence: Sentence, own: Sequence[Mention]) -> tuple[int, int]:
@@ -387,12 +438,14 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
     if question.negative or question.degree:
         return
-    if question.open == "allergy" and not any(m.kind is MemoryKind.ALLERGY for m in own):
+    if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
     if question.open == "medication" and not own and question.plain:
         answer(Topic(MemoryKind.MEDICATION, "Medication"), Polarity.DENIED)
     for topic in question.topics:
-        if topic.kind is MemoryKind.ADHERENCE:
+        if topic.concept in question.known:  # "Any allergies besides penicillin?" "No.": that one is known to both
+            answer(topic, Polarity.AFFIRMED, certain=False)
+        elif topic.kind is MemoryKind.ADHERENCE:
             answer(msgspec.structs.replace(topic, change="taking"), Polarity.AFFIRMED)
         elif topic.kind is MemoryKind.MEDICATION and question.begun:
             begun = msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change="not-started")

@@ -54,12 +54,16 @@ class Cues:
         for hit in self.of("negation"):
             if self.masked(hit) or (first <= hit.first and hit.last <= last) or self._particle(hit):
                 continue
-            if hit.last <= first and first - hit.last <= _REACH and self._open(hit.last, first):
+            if hit.last <= first and self._distance(hit.last, first) <= _REACH and self._open(hit.last, first):
                 return True
         return any(
             hit.first >= last and hit.first - last <= 4 and self._open(last, hit.first)
             for hit in self.of("negation_after")
         )
+
+    def _distance(self, start: int, end: int) -> int:
+        """Words between, without the signs: a list of denials is as long as its words."""
+        return sum(word[0].isalnum() for word in self.words[start:end])
 
     def _particle(self, hit: Hit) -> bool:
         """A "no" that answers ("No, …") negates nothing after it."""
@@ -71,6 +75,9 @@ class Cues:
         for hit in self.of("end"):
             if start <= hit.first < end:
                 return False
+        # "COMPLICATIONS: None POSTOPERATIVE DIAGNOSIS: hernia": a heading ends what the cue before it denies
+        if any(self.words[at] == ":" for at in range(start + 1, end)):
+            return False
         return not any(self._begins_anew(at) for at in range(start, end))
 
     def _begins_anew(self, at: int) -> bool:

@@ -194,7 +194,11 @@ _READINGS: Final = (
     ),
     (
         "Body weight",
-        _pattern("weigh|weighs|weighed|weighing|weight|scale", _NUMBER, "pounds?|lbs?|kilos?|kgs?|kilograms?|stone"),
+        _pattern(
+            "weigh|weighs|weighed|weighing|weight|scale(?! (?:of|from|is))",
+            _NUMBER,
+            "pounds?|lbs?|kilos?|kgs?|kilograms?|stone",
+        ),
     ),
     ("Heart rate", _pattern("pulse(?! ox)|heart rate|heartbeat", r"(\d{2,3})", "bpm|beats")),
     ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),

@@ -9,6 +9,7 @@ import msgspec
 
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies
 from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.orders import Order, order_of
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.statement import Polarity
@@ -115,6 +116,17 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
     """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `answering`: the
     clause answers a question about medicines, so a bare name is a use."""
     drugs = find(scene)
+    ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first))}
+    if ordered:
+        scene.people.ordering = True
+        told_of = [
+            _order(scene, drug, drugs, ordered[drug.first])
+            if drug.first in ordered
+            else _use(scene, drug, drugs, False)
+            for drug in drugs
+            if drug.first in ordered or _used(scene, drug, drugs)
+        ]
+        return [mention for mention in told_of if mention is not None]
     told = any(phrase in " ".join(scene.words) for phrase in _TOLD)
     changed = _adherence(scene, drugs, carried, told)
     if changed is not None:
@@ -132,6 +144,18 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
         if made is not None:
             mentions.append(made)
     return mentions
+
+
+def _order(scene: Scene, drug: Drug, drugs: list[Drug], order: Order) -> Mention | None:
+    """An order is a plan: of a medicine to be taken, or an instruction about one that is."""
+    return scene.mention(
+        MemoryKind.MEDICATION if order.what == "prescription" else MemoryKind.INSTRUCTION,
+        drug.concept, drug.first, drug.last,
+        polarity=Polarity.DENIED if order.denied else Polarity.AFFIRMED,
+        temporality=Temporality.PLANNED,
+        change={"stopped": "stopped", "continued": "taking"}.get(order.what, ""),
+        detail=_amounts(scene, drug, drugs),
+    )  # fmt: skip
 
 
 def _none_taken(scene: Scene) -> Mention | None:
@@ -280,7 +304,7 @@ def _once(scene: Scene, drug: Drug) -> bool:
 def _amounts(scene: Scene, drug: Drug, drugs: list[Drug], *, adherence: bool = False) -> dict[str, str]:
     """The dose and frequency that belong to this drug: the nearest dose; the frequency before the next drug."""
     start, end = scene.clause.start, scene.clause.end
-    doses = find_doses(scene.text, start, end)
+    doses = _reached(scene.text, find_doses(scene.text, start, end))
     often = find_frequencies(scene.text, start, end)
     dose = _nearest(scene, [a for a in doses if not a.piece], drug, drugs) or _nearest(scene, doses, drug, drugs)
     frequency = _following(scene, often, drug, drugs)
@@ -291,6 +315,18 @@ def _amounts(scene: Scene, drug: Drug, drugs: list[Drug], *, adherence: bool = F
     if adherence and dose is None:
         found.pop("dose")
     return found
+
+
+def _reached(text: str, doses: list[Amount]) -> list[Amount]:
+    """Without the dose that is left: "from 10 mg to 20 mg" comes to 20."""
+    return [
+        dose
+        for dose in doses
+        if not (
+            text[: dose.start].rstrip().lower().endswith(" from")
+            and any(text[dose.end : other.start].strip().lower() == "to" for other in doses if other.start > dose.end)
+        )
+    ]
 
 
 def _nearest(scene: Scene, amounts: list[Amount], drug: Drug, drugs: list[Drug]) -> Amount | None:

@@ -41,6 +41,23 @@ _NOT_BLOOD: Final = frozenset(
 )
 
 
+# How often another person must be spoken of in a few turns for the talk to be about that person.
+_TALK_OF: Final = 3
+_CLAIMS: Final = {
+    "i": frozenset(["have", "had", "feel", "felt", "take", "took", "get", "got", "am", "hurt", "suffer"]),
+    "i've": frozenset(["had", "been", "got"]),
+    "i'm": frozenset(["on", "taking", "having", "feeling", "allergic", "diabetic"]),
+}  # fmt: skip
+_CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
+
+
+def _claims(words: Sequence[str], at: int) -> bool:
+    """Does the speaker tell of the own body here ("I have", "I'm taking"), not of caring ("I had him take")?"""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    beyond = words[at + 2] if at + 2 < len(words) else ""
+    return after in _CLAIMS.get(words[at], ()) and not (after in ("have", "had", "got") and beyond in _CARED_FOR)
+
+
 class Person(msgspec.Struct, frozen=True):
     """Whose it is; `relation` to the patient, empty for the patient and for a family member not named."""
 
@@ -58,8 +75,29 @@ class People:
     def __init__(self, speaker: Speaker | None, relationship: str) -> None:
         self._speaker = speaker
         self.official = speaker in (Speaker.CLINICIAN, Speaker.COORDINATOR)
+        self.orders = self.official or speaker is None  # a note orders as its clinician does
         self._relationship = _normal(relationship)
         self._carried: Person | None = None
+        self._topic: Person | None = None
+        self.ordering = False  # a clinician has ordered a medicine in this turn
+
+    def talk_of(self, texts: Sequence[str]) -> None:
+        """Whom the talk is about, when a patient asks about somebody they care for: the person last named, when he or
+        she is spoken of far more often than the speaker's own body. Then what no "I have" claims is that person's."""
+        if self._speaker is not Speaker.PATIENT:
+            return
+        others = own = 0
+        named: Person | None = None
+        for text in texts:
+            words = [spot.word for spot in lexicon.split_words(text)]
+            own += sum(_claims(words, at) for at in range(len(words)))
+            others += sum(word in _HE or word in _SHE for word in words)
+            for hit in lexicon.kinship().longest(words):
+                if hit.term.kind == "relative":
+                    others += 1
+                    named = self._named(words, hit.first, hit.term.concept, hit.term.kind)
+        if named is not None and others >= _TALK_OF and others > 2 * own:
+            self._topic = named
 
     def owner(self, words: Sequence[str], first: int, last: int) -> Person:
         """The person whom words `first`:`last` of this clause are about."""
@@ -122,6 +160,8 @@ class People:
     def _default(self, words: Sequence[str]) -> Person:
         if self._carried is not None and not any(w in _FINITE_HINT for w in words) and not any(w in _I for w in words):
             return self._carried  # "My mother has asthma. Diabetes too."
+        if self._topic is not None and not any(_claims(words, at) for at in range(len(words))):
+            return self._topic
         return PATIENT
 
     def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
@@ -165,6 +205,8 @@ class People:
 
     def _pronoun(self, words: Sequence[str], at: int, people: dict[int, lexicon.Hit], subject: Person) -> Person:
         word = words[at]
+        if self._topic is not None and (word in _I or word in _WE) and not _claims(words, at):
+            return subject  # "I'll give it at eight", told of a father's tablets
         if word in _I:
             return self._me(words, at)
         if word in _WE:

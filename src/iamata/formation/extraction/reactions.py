@@ -6,6 +6,7 @@ any other symptom that a medicine is said to make is a side effect, named by the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from iamata.formation.extraction import findings, medications
@@ -24,15 +25,20 @@ _CATEGORIES: Final = {
     "medicines": "Known drug allergies", "foods": "Known food allergies", "med": "Known drug allergies",
     "environmental": "Known environmental allergies",
 }  # fmt: skip
+# How many words a substance may stand after its cue, and before it: talk without marks runs on and on.
+_AFTER: Final = 16
+_BEFORE: Final = 8
 _SUBSTANCES: Final = ("drug", "drug_in_context", "allergen", "medicine")
 # Cues that tell an allergy only where a substance follows that our tables know.
 _WEAK: Final = (
-    "can't have", "can't eat", "sensitive to", "intolerance", "reaction to", "react to", "reacts to", "reacted to",
+    "can't have", "can't eat", "sensitive to", "sensitivity to", "intolerance", "reaction to", "reactions to",
+    "react to", "reacts to", "reacted to",
 )  # fmt: skip
 _STOP: Final = frozenset(
     ["and", "or", "but", ",", ";", ".", "i", "he", "she", "it", "we", "they", "which", "so", "when", "if",
      "because", "since", "as", "now", "too", "also", "that", "who", "anymore", "either", "myself", "himself",
-     "herself", "-", "(", "until", "while", "at", "all", "from", "though"]
+     "herself", "-", "(", "until", "while", "at", "all", "from", "though", "is", "are", "was", "does", "do", "did",
+     "right", "or", "not", "with"]
 )  # fmt: skip
 _EMPTY: Final = frozenset(
     ["a", "an", "the", "my", "any", "some", "certain", "this", "these", "those", "like", "most", "all", "something",
@@ -42,22 +48,45 @@ _GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
 _OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without"])
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
+# "No other allergies": some are told elsewhere, so nothing is denied.
+_OTHERS: Final = frozenset(["other", "others", "else", "otherwise", "additional", "further", "more", "new"])
+_BUT: Final = frozenset(["besides", "except", "apart", "aside", "than"])  # what follows is left out of a denial
+_ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
     "for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
-    "specialist", "testing",
+    "specialist", "testing", "data", "information", "info", "section", "records",
 ))  # fmt: skip
 
 
 def is_about_allergy(scene: Scene) -> bool:
-    return bool(_allergy_cues(scene))
+    return bool(allergy_cues(scene))
 
 
-def _allergy_cues(scene: Scene) -> list[Hit]:
+def of_others(words: Sequence[str]) -> bool:
+    """ "Any other allergies?", "none besides penicillin": what is said leaves out some that are known."""
+    return bool((_OTHERS | _BUT) & set(words))
+
+
+def of_some(words: Sequence[str]) -> bool:
+    """ "… just penicillin", "… except sulfa": a denial goes on to name what is not denied."""
+    return bool((_ONLY | _BUT) & set(words))
+
+
+def left_out(words: Sequence[str], first: int) -> bool:
+    """Does what stands at word `first` follow "besides", "other than", "apart from"?"""
+    return bool(_BUT & set(words[:first]))
+
+
+def allergy_cues(scene: Scene) -> list[Hit]:
+    """The words of the clause that tell an allergy; not what something is taken for ("Allegra for my allergies")."""
     found = []
     for hit in scene.cues.of("allergy"):
         phrase = " ".join(scene.words[hit.first : hit.last])
         after = scene.words[hit.last] if hit.last < len(scene.words) else ""
         if after in _MARKERS and phrase in ("allergy", "allergies"):
+            continue
+        before = scene.words[max(0, hit.first - 3) : hit.first]
+        if phrase in ("allergy", "allergies") and "for" in before and "positive" not in before:
             continue
         if phrase in _WEAK and not any(s.first >= hit.last for s in scene.of(*_SUBSTANCES)):
             continue
@@ -67,7 +96,7 @@ def _allergy_cues(scene: Scene) -> list[Hit]:
 
 def read_allergies(scene: Scene, carried: str) -> list[Mention]:
     """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it")."""
-    cues = _allergy_cues(scene)
+    cues = allergy_cues(scene)
     if not cues:
         return []
     cue = cues[0]
@@ -122,9 +151,9 @@ def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
     named: list[tuple[int, int, str]] = []
     for hit in scene.of("drug", "drug_in_context", "allergen"):
         if (
-            hit.first >= cue.last
+            0 <= hit.first - cue.last <= _AFTER
             or hit.last == cue.first
-            or (hit.last <= cue.first and "to" not in scene.words[cue.first : cue.last + 1])
+            or (0 <= cue.first - hit.last <= _BEFORE and "to" not in scene.words[cue.first : cue.last + 1])
         ) and not any(first < hit.last and hit.first < last for first, last, _c in named):
             named.append((hit.first, hit.last, hit.term.concept))
     to = [at for at in range(cue.last - 1, min(cue.last + 4, len(scene.words))) if scene.words[at] == "to"]
@@ -165,7 +194,10 @@ def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) ->
         )  # fmt: skip
         return [made] if made else []
     general = next((hit for hit in cues if set(scene.words[hit.first : hit.last]) & _GENERAL), None)
-    if general is None or not scene.cues.negated(general.first, general.last) or not _OF_ANY & set(scene.words):
+    if general is None or not scene.cues.negated(general.first, general.last):
+        return []
+    near = scene.words[max(0, general.first - 5) : general.last + 4]
+    if not _OF_ANY & set(near) or of_others(near):
         return []
     around = scene.words[max(0, general.first - 2) : min(len(scene.words), general.last + 3)]
     concept = next((_CATEGORIES[word] for word in around if word in _CATEGORIES), NO_ALLERGIES)
@@ -183,7 +215,7 @@ def is_general(scene: Scene) -> bool:
 
 def read_effects(scene: Scene, carried: str) -> list[Mention]:
     """What a medicine (or food) is said to do: "X makes me Y", "Y from X", "when they gave me X, Y"."""
-    effects = scene.cues.of("effect")
+    effects = [hit for hit in scene.cues.of("effect") if _makes_sense(scene, hit)]
     if not effects:
         return []
     agents = [(d.first, d.last, d.concept) for d in medications.find(scene)]
@@ -208,6 +240,14 @@ def read_effects(scene: Scene, carried: str) -> list[Mention]:
     if scene.cues.hypothetical(agents[0][0]) and not _habitual(scene):
         return []
     return _told(scene, agents, symptoms)
+
+
+def _makes_sense(scene: Scene, hit: Hit) -> bool:
+    """ "When I have dairy": what is had makes it. "I take X when I have pain": it is taken for it."""
+    if scene.words[hit.first] not in ("when", "whenever") or scene.words[hit.last - 1] != "have":
+        return True
+    after = scene.of("drug", "drug_in_context", "allergen", "medicine")
+    return any(0 <= name.first - hit.last <= 3 for name in after)
 
 
 def _beside(hit: Hit, agent: tuple[int, int, str]) -> bool:

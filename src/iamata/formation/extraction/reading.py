@@ -60,8 +60,22 @@ def mentions(
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
         found.extend(made)
-        question = None
-    return _ordered(found)
+        if question is not None and question.open and answers.is_bare_opening(sentence):
+            question = msgspec.structs.replace(question, topics=())
+        else:
+            question = None
+    return _ordered(found if speaker is None else _without_contradiction(found))
+
+
+def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
+    """Without the denial of all allergies where the same turn tells one ("… and no allergies apart from that")."""
+    told = any(
+        m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
+        for m in found
+    )
+    return [
+        m for m in found if not (told and m.kind is MemoryKind.ALLERGY and m.concept.text == reactions.NO_ALLERGIES)
+    ]
 
 
 def _order(words: Sequence[str]) -> str:
@@ -96,6 +110,7 @@ class _Turn:
         self.said_at = said_at
         self.speaker = speaker
         self.people = People(speaker, relationship)
+        self.people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
         self.drug = ""
         self.context = before[-1][1][-500:] if before else ""
         for _who, words in before[-_LOOK_BACK:]:
@@ -127,7 +142,7 @@ class _Turn:
             self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
         if question is not None:
-            found = answers.of_family(question, self.text, answers.reacted(question, found))
+            found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
 
@@ -142,8 +157,10 @@ class _Turn:
         made += findings.read_readings(scene, context=self.context)
         allergies = reactions.read_allergies(scene, self.drug)
         effects = [] if allergies else reactions.read_effects(scene, self.drug)
-        if opened == "allergy" and not allergies and not effects and answers.stance(scene.words)[0] != "no":
-            allergies = _named_in_answer(scene)
+        if opened == "allergy" and not allergies and not effects:
+            opens, after = answers.stance(scene.words)
+            if opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
+                allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
             drugs = medications.read(scene, self.drug, answering=opened == "medication")

@@ -1,0 +1,148 @@
+"""What passages mention: statements of the passage's author that point to their words, on small and on real files."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from iamata.connectors import ccda, fhir
+from iamata.errors import IamataError
+from iamata.formation.attribution import Resolver
+from iamata.formation.extraction.passages import READER, statements_of
+from iamata.formation.references import Directory
+from iamata.model.attribution import Attribution, AttributionKind, Author, AuthorshipEvidence, Part, Role
+from iamata.model.clinical_time import Clock, Timed, parse_time
+from iamata.model.identifiers import IdMint
+from iamata.model.passage import Passage
+from iamata.model.provenance import Provenance, RecordIdentity
+from iamata.model.scope import patient
+from iamata.model.statement import Aspect, Form, Kind, Polarity, Standing, Statement, Verification
+
+MINT = IdMint(b"k" * 32)
+RECEIVED = datetime(2026, 2, 15, 9, tzinfo=UTC)
+DOCTOR = Attribution(AttributionKind.SYSTEM, Author(Role.CLINICIAN, "practitioner/1"), rule="test")
+LEO = Attribution(AttributionKind.USER, Author(Role.PATIENT, "patient/leo"), rule="test")
+
+
+def passage(text: str, title: str = "", start: int = 0) -> Passage:
+    return Passage(
+        id="np_1",
+        subject=patient("leo"),
+        provenance=Provenance("eastgate", "ccda/1", RecordIdentity("section", "section/7")),
+        authorship=(AuthorshipEvidence(Part.AUTHOR, "author/0"),),
+        part="text",
+        text=text,
+        title=title,
+        start=start,
+        times=(Timed(Clock.AUTHORED, parse_time("2026-02-10")),),
+    )
+
+
+def told(text: str, title: str = "", by: Attribution = DOCTOR) -> list[Statement]:
+    return list(statements_of(passage(text, title), by, mint=MINT))
+
+
+def named(statement: Statement) -> str:
+    return statement.concept.display if statement.concept else ""
+
+
+def words(of: Passage, statement: Statement) -> str:
+    start, end = (int(number) for number in statement.part.rpartition("@")[2].split(":"))
+    return of.text[start - of.start : end - of.start]
+
+
+def test_a_mention_is_the_authors_and_points_to_its_words() -> None:
+    note = passage("Seen today. She has asthma and takes metformin 500 mg twice a day.", start=40)
+    found = statements_of(note, DOCTOR, mint=MINT)
+    assert [(s.kind, named(s)) for s in found] == [(Kind.CONDITION, "Asthma"), (Kind.MEDICATION, "Metformin")]
+    taken = found[1]
+    assert words(note, taken) == "She has asthma and takes metformin 500 mg twice a day"
+    assert (taken.field("dose"), taken.field("frequency")) == ("500 mg", "twice a day")
+    assert taken.provenance == Provenance("eastgate", READER, note.provenance.record)
+    assert (taken.authorship, taken.times, taken.form) == (note.authorship, note.times, Form.UNSTRUCTURED)
+    assert taken.aspect is Aspect.TAKEN
+
+
+def test_what_is_denied_doubted_or_over_says_so() -> None:
+    denied = told("Patient denies chest pain.")
+    assert [(named(s), s.polarity) for s in denied] == [("Chest pain", Polarity.DENIED)]
+    doubted = told("Possible pneumonia.")
+    assert [(named(s), s.verification) for s in doubted] == [("Pneumonia", Verification.UNCONFIRMED)]
+    over = told("His cellulitis has resolved.")
+    assert [(named(s), s.standing) for s in over] == [("Cellulitis", Standing.RESOLVED)]
+
+
+def test_a_relatives_disease_is_family_history() -> None:
+    found = told("Her mother has breast cancer.")
+    assert [s.kind for s in found] == [Kind.FAMILY_HISTORY]
+    assert [c.concept.display for s in found for c in s.components] == ["Breast cancer"]
+
+
+@pytest.mark.parametrize("title", ["FAMILY HISTORY", ""])
+def test_a_bare_disease_under_the_heading_family_history_is_no_patients(title: str) -> None:
+    text = "Diabetes. Hypertension." if title else "HPI: Fever.\nFamily History: Diabetes. Hypertension."
+    found = told(text, title)
+    assert [named(s) for s in found if s.kind is Kind.CONDITION] == ([] if title else ["Fever"])
+    assert {c.concept.display for s in found for c in s.components} == {"Diabetes mellitus", "Hypertension"}
+
+
+def test_a_medicine_in_a_plan_is_to_come_and_not_taken() -> None:
+    found = told("Start lisinopril 10 mg daily.", "PLAN OF TREATMENT")
+    assert [(named(s), s.standing, s.aspect) for s in found] == [("Lisinopril", Standing.PLANNED, Aspect.ORDERED)]
+
+
+def test_advice_and_what_is_only_supposed_assert_nothing() -> None:
+    assert told("For fever or chest pain contact emergency.", "HOSPITAL DISCHARGE INSTRUCTIONS") == []
+    assert told("If he gets a fever, call.") == []
+    assert told("Tell us if there is reason to believe that you may be pregnant.") == []
+
+
+def test_a_patients_own_note_is_read_as_the_patients_words() -> None:
+    found = told("I stopped the lisinopril in May.", by=LEO)
+    assert [(named(s), s.standing) for s in found] == [("Lisinopril", Standing.STOPPED)]
+
+
+def test_the_same_passage_gives_the_same_statements() -> None:
+    text = "She has asthma. No fever. Allergic to penicillin (hives)."
+    assert told(text) == told(text)
+    assert len({s.id for s in told(text)}) == len(told(text))
+    assert len({s.digest for s in told(text)}) == len(told(text))
+
+
+def _files(data: Path) -> list[Path]:
+    found = [
+        *sorted((data / "ccda_hl7_examples").rglob("*.xml"))[::3],
+        *sorted((data / "ccda_onc_cert").rglob("*.xml"))[::6],
+    ]
+    return [*found, *sorted((data / "us_core_examples").rglob("*.json"))[::2]]
+
+
+def test_on_real_files_every_mention_is_literal_and_no_relatives_disease_is_the_patients(data: Path) -> None:
+    read = mentioned = 0
+    for path in _files(data):
+        reader = ccda if path.suffix == ".xml" else fhir
+        try:
+            parsed = reader.read(
+                path.read_bytes(), subject=patient("p"), source="s", mint=MINT, document="d", received_at=RECEIVED
+            )
+        except IamataError:
+            continue
+        resolver = Resolver(parsed.statements, Directory(parsed.statements), {})
+        for note in parsed.passages:
+            read += 1
+            stand_in = next(iter(parsed.statements), None)
+            attribution = resolver.resolve(stand_in) if stand_in else DOCTOR
+            for statement in statements_of(note, attribution, mint=MINT):
+                mentioned += 1
+                literal = words(note, statement)
+                assert literal.strip()
+                assert literal in note.text
+                assert statement.authorship == note.authorship
+                assert statement.provenance.reader == READER
+                assert statement.form is Form.UNSTRUCTURED
+                if "family" in note.title.lower():
+                    assert statement.kind in (Kind.FAMILY_HISTORY, Kind.SOCIAL_HISTORY)
+    assert read > 30
+    assert mentioned > 20
