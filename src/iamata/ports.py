@@ -16,8 +16,8 @@ from iamata.model.memory import Memory
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
-from iamata.model.scope import Subject
 from iamata.model.ruling import Ruling
+from iamata.model.scope import Subject
 from iamata.model.session import Message, Session
 from iamata.model.sighting import Sighting
 from iamata.model.statement import Statement
@@ -123,6 +123,9 @@ class Store(Protocol):
         Returns the receipt with `staged` counted against what was held *inside the transaction*, so that two
         concurrent repeats stage once. Registers the patient if it is new.
         """
+
+    def accept_many(self, accepted: Sequence[Accepted], now: datetime) -> list[Receipt]:
+        """As `accept`, for several submissions of one patient in their order: all of them or, when it raises, none."""
 
     def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:
         """Lease the oldest unformed work of a patient that nobody else holds; None if there is none. An expired lease

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,6 +26,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `idle_s` (IAMATA_IDLE_S): how long the forming worker rests when there is nothing to form, in seconds. It is woken
       by every submission; the rest only bounds how soon the work of a lost worker is taken over.
     - `log_level` (IAMATA_LOG_LEVEL): debug, info, warning or error. Logs hold route templates and ids at any level.
+    - `terminology` (IAMATA_TERMINOLOGY): the folder of terminologies that `iamata terminology load` compiled. Default:
+      beside an SQLite database, named like it with `.terminology`; for PostgreSQL none, until it is given.
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
 
     Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
@@ -38,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_wait_s: float = 60.0
     idle_s: float = 2.0
     log_level: str = "info"
+    terminology: str = ""
     build_sha: str = "unknown"
     build_date: str = "unknown"
 
@@ -79,6 +83,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue(
                 str(cause) if isinstance(cause, InvalidValue) else f"{name} ({_PREFIX}{name.upper()}) has a wrong form"
             ) from None
+
+
+def terminology_folder(settings: Settings) -> Path | None:
+    """Where compiled terminologies lie for this database; None if nothing says where (PostgreSQL, `:memory:`)."""
+    if settings.terminology:
+        return Path(settings.terminology)
+    if settings.db == ":memory:" or settings.db.startswith(("postgresql://", "postgres://")):
+        return None
+    return Path(f"{settings.db}.terminology")
 
 
 def is_loopback(host: str) -> bool:

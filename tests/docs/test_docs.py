@@ -306,6 +306,17 @@ def test_every_route_is_in_the_reference() -> None:
                 assert parameter["in"] == "path" or f"| `{parameter['name']}` | {parameter['in']} |" in page
 
 
+def test_every_tool_argument_and_prompt_of_mcp_is_in_the_reference() -> None:
+    from iamata.interfaces.mcp.prompts import PROMPTS
+    from iamata.interfaces.mcp.tools import TOOLS
+
+    page = reference("mcp.md")
+    for tool in TOOLS:
+        section = page.partition(f"### `{tool.name}`")[2].partition("\n##")[0]
+        assert all(f"| `{field.name}` |" in section for field in msgspec.structs.fields(tool.shape)), tool.name
+    assert all(f"| `{prompt.name}` |" in page for prompt in PROMPTS)
+
+
 def test_every_setting_is_in_the_reference() -> None:
     page = reference("settings.md")
     for field in msgspec.structs.fields(Settings):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from evals import gold_runner as gold
 
 TUNED = [case for case in gold.load() if not case.get("held_out")]

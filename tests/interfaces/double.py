@@ -73,6 +73,9 @@ class ScriptedEngine:
             self.rows[receipt.id] = receipt
         return receipt
 
+    def ingest_many(self, patient: str, documents: list[Any], **given: Any) -> list[Receipt]:
+        return [self.ingest(patient, each.body, media_type=each.media_type, **given) for each in documents]
+
     def receipt(self, patient: str, ingestion: str, **given: Any) -> Receipt:
         if ingestion not in self.rows:
             raise NotFound(what="ingestion", id=ingestion)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import uvicorn
 
-from iamata.interfaces.http import create_app
+from iamata.interfaces.http import Mounted, create_app
 from iamata.settings import Settings
 
 NOW = datetime(2026, 2, 15, 9, 0, tzinfo=UTC)
@@ -23,9 +23,9 @@ class _Server(uvicorn.Server):
 
 
 @contextmanager
-def running(engine: Any, settings: Settings | None = None) -> Iterator[str]:
+def running(engine: Any, settings: Settings | None = None, mounted: Sequence[Mounted] = ()) -> Iterator[str]:
     """Serve this engine; gives the base URL. Stops the server and its forming thread at the end."""
-    app = create_app(engine, settings or Settings(), now=lambda: NOW)
+    app = create_app(engine, settings or Settings(), now=lambda: NOW, mounted=mounted)
     config = uvicorn.Config(app, host="127.0.0.1", port=0, access_log=False, log_config=None, ws="none")
     server = _Server(config)
     thread = threading.Thread(target=server.run, daemon=True)

@@ -257,13 +257,13 @@ def test_good_files_among_bad_ones_are_kept_and_the_exit_code_says_so(run: Run, 
     folder.joinpath("deeper").mkdir(parents=True)
     folder.joinpath("a.json").write_text(NORTHSIDE, "utf-8")
     folder.joinpath("deeper", "b.json").write_text(EASTGATE, "utf-8")
-    folder.joinpath("notes.txt").write_text(MARK, "utf-8")
+    folder.joinpath("notes.bin").write_bytes(b"\0" + MARK.encode())
     folder.joinpath("cut.json").write_text(NORTHSIDE[:900].replace("Marsh", MARK), "utf-8")
     folder.joinpath(".hidden").write_text("{", "utf-8")
     done = run("ingest", "in", "--patient", "leo")
     assert done.exit_code == 2
     assert "Kept 2 documents of leo" in flat(done.stdout)
-    assert "in/notes.txt" in flat(done.stderr)
+    assert "in/notes.bin" in flat(done.stderr)
     assert "in/cut.json" in flat(done.stderr)
     assert MARK not in done.output
     assert ".hidden" not in done.output

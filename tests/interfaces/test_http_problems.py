@@ -95,11 +95,6 @@ def test_the_frameworks_own_refusals_have_the_same_shape(client: httpx.Client) -
     check(client.get("/v1/patients/leo", params={"known_at": "2026-01-01T00:00:00"}), 400, "INVALID_ARGUMENT")
 
 
-def test_what_is_not_served_yet_says_so(client: httpx.Client) -> None:
-    for path in ("ingestions/fhir/r5", "ingestions/cda/r2", "graph/nodes/fact/query", "graph/edges/resolves_to/query"):
-        check(client.post(f"/v1/patients/leo/{path}", json={}), 501, "UNIMPLEMENTED")
-
-
 def test_an_unknown_patient_is_not_found_on_every_read(client: httpx.Client) -> None:
     for path in ("", "/resolution", "/reconciliation", "/graph/nodes/fact/items", "/graph/edges/resolves_to/items"):
         body = check(client.get(f"/v1/patients/nobody{path}"), 404, "NOT_FOUND")
@@ -253,6 +248,9 @@ ROUTES = {
     "post /v1/patients/{patient_id}/ingestions/fhir/r4",
     "post /v1/patients/{patient_id}/ingestions/fhir/r5",
     "post /v1/patients/{patient_id}/ingestions/cda/r2",
+    "post /v1/patients/{patient_id}/ingestions/hl7v2",
+    "post /v1/patients/{patient_id}/ingestions/x12",
+    "post /v1/patients/{patient_id}/ingestions/documents",
     "post /v1/patients/{patient_id}/ingestions/sessions",
     "get /v1/patients/{patient_id}/ingestions",
     "get /v1/patients/{patient_id}/ingestions/{ingestion_id}",
@@ -273,7 +271,12 @@ ROUTES = {
     "post /v1/patients/{patient_id}/sessions/{session_id}/messages",
     "get /v1/patients/{patient_id}/resolution",
     "get /v1/patients/{patient_id}/reconciliation",
+    "get /v1/patients/{patient_id}/changes",
     "get /v1/patients/{patient_id}/conflicts",
+    "get /v1/patients/{patient_id}/review",
+    "post /v1/patients/{patient_id}/rulings",
+    "delete /v1/patients/{patient_id}/rulings/{ruling_id}",
+    "post /v1/patients/{patient_id}/retractions",
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
@@ -286,7 +289,7 @@ def test_the_openapi_document_lists_every_route_and_every_read_takes_its_two_tim
     assert listed == ROUTES
     ids = [method["operationId"] for methods in document["paths"].values() for method in methods.values()]
     assert len(ids) == len(set(ids))
-    for path in ("vfs", "read", "resolution", "reconciliation", "conflicts", "graph/nodes/{type}/items"):
+    for path in ("vfs", "read", "resolution", "reconciliation", "changes", "conflicts", "graph/nodes/{type}/items"):
         names = {each["name"] for each in document["paths"][f"/v1/patients/{{patient_id}}/{path}"]["get"]["parameters"]}
         assert names >= {"known_at", "true_at"}
     text = json.dumps(document["paths"]["/v1/context"]["post"]["requestBody"])

@@ -32,6 +32,7 @@ from iamata.model.coding import CodedText, Coding, Quantity
 from iamata.model.conflict import Conflict, ConflictKind, Side
 from iamata.model.context import Authority, Context, ContextRequest
 from iamata.model.decision import Decision, Quality, Verdict
+from iamata.model.difference import Report
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Outcome, Reason, Receipt
 from iamata.model.entry import Entry, EntryKind
 from iamata.model.fact import Fact, fact_id
@@ -142,6 +143,14 @@ RULING = Ruling(
     left=RecordRef("ehr", "Condition/c1"),
 )
 
+GRAPH = Graph(
+    subject=patient("p"),
+    version=0,
+    moment=Moment(NOW),
+    hash="",
+    unresolved=(),
+    **{name: {} for name, hint in typing.get_type_hints(Graph).items() if typing.get_origin(hint) is dict},
+)
 # One valid value of every noun that holds a moment of ours.
 WITH_MOMENTS: list[Any] = [
     TURN,
@@ -158,6 +167,7 @@ WITH_MOMENTS: list[Any] = [
     AUDIT,
     PatientRow("p", NOW, NOW, 1),
     Moment(NOW, NOW),
+    Report(graph=GRAPH, since=NOW),
 ]
 
 

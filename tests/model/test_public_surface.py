@@ -146,9 +146,12 @@ def test_a_row_without_a_source_or_with_a_missing_cell_is_refused(
 # a decision that shows here.
 UNREVIEWED = {
     "body_sides": 5,
+    "document_roles": 102,
+    "document_signatures": 30,
     "drug_class_names": 18,
     "drug_fillers": 3,
     "drug_forms": 9,
+    "kb_kinds": 20,
     "link_rules": 44,
     "route_groups": 2,
     "vaccine_names": 6,

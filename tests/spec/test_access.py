@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -27,6 +28,8 @@ from iamata import (
     Turn,
     patient,
 )
+from iamata.engine.pulling import FhirServer
+from iamata.engine.writing import Sent, Talk
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
@@ -43,13 +46,19 @@ WRITES = {
     "put_patient",
     "delete_patient",
     "ingest",
+    "ingest_many",
     "ingest_export",
+    "pull",
+    "pull_export",
     "append",
+    "append_many",
     "retract",
     "rule",
     "withdraw_ruling",
     "put_entry",
 }
+# Nobody listens there: a refusal comes before anything is asked for.
+SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
 # These act for no reader: they open and close, form what is accepted, and say how the engine is.
 WITHOUT_ACCESS = {"open", "close", "form_pending", "doctor"}
 
@@ -118,6 +127,11 @@ class Walk:
 
     def review(self) -> Iterator[Any]:
         yield self.engine.review(self.id, access=self.access)
+
+    def report(self) -> Iterator[Any]:
+        yield self.engine.report(self.id, access=self.access)
+        yield self.engine.report(self.id, since=NOW, access=self.access)
+        yield self.engine.report(self.id, since=NOW - timedelta(days=1), known_at=NOW, access=self.access)
 
     def receipts(self) -> Iterator[Any]:
         yield self.engine.receipts(self.id, access=self.access)
@@ -334,7 +348,11 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.delete_patient(id, access=STRANGER),
             lambda id=id: engine.ingest(id, bundle(), access=STRANGER),
             lambda id=id: engine.ingest_export([("Patient.ndjson", exported(id))], source="ehr", access=STRANGER),
+            lambda id=id: engine.ingest_many(id, [Sent(bundle())], access=STRANGER),
+            lambda id=id: engine.pull(SERVER, id, access=STRANGER),
+            lambda id=id: engine.pull_export(SERVER, only=[id], access=STRANGER),
             lambda id=id: engine.append(id, "s", [Turn(Speaker.PATIENT, "Hello.")], access=STRANGER),
+            lambda id=id: engine.append_many(id, [Talk("s", [Turn(Speaker.PATIENT, "Hello.")])], access=STRANGER),
             lambda id=id: engine.retract(id, "ehr", access=STRANGER),
             lambda id=id: engine.rule(id, RulingKind.NOT_THIS_PATIENT, "st_x", access=STRANGER),
             lambda id=id: engine.withdraw_ruling(id, "ru_x", access=STRANGER),
@@ -392,7 +410,11 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "delete_patient": lambda: engine.delete_patient("p", access=access),
         "ingest": lambda: engine.ingest("p", bundle(order("20 mg")), access=access),
         "ingest_export": lambda: engine.ingest_export([("Patient.ndjson", exported("p"))], source="ehr", access=access),
+        "ingest_many": lambda: engine.ingest_many("p", [Sent(bundle(order("20 mg")))], access=access),
+        "pull": lambda: engine.pull(SERVER, "p", access=access),
+        "pull_export": lambda: engine.pull_export(SERVER, access=access),
         "append": lambda: engine.append("p", "s", [Turn(Speaker.PATIENT, "Hello.")], access=access),
+        "append_many": lambda: engine.append_many("p", [Talk("s", [Turn(Speaker.PATIENT, "Hello.")])], access=access),
         "retract": lambda: engine.retract("p", "ehr", access=access),
         "rule": lambda: engine.rule("p", RulingKind.NOT_THIS_PATIENT, statement, access=access),
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),

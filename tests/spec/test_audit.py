@@ -12,6 +12,7 @@ import pytest
 from spec_patients import NOW, HandClock, condition, order
 
 from iamata import Access, BadInput, ContextRequest, Engine, IamataError, Speaker, Subject, Turn, patient
+from iamata.engine.writing import Sent, Talk
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord
@@ -34,7 +35,10 @@ WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
 # Refused as a listing only, or not at all: there is nothing to hide in them.
 NEVER_REFUSED = {"patients"}
 
-RECORDED_AS = {"ingest_export": "ingest"}
+# These ask a server first and then ingest, which is what is recorded: see tests/interfaces/test_cli_pull.py.
+FETCHING = {"pull", "pull_export"}
+
+RECORDED_AS = {"ingest_many": "ingest", "ingest_export": "ingest", "append_many": "append"}
 
 Call = Callable[[Engine, Access], Any]
 
@@ -67,9 +71,18 @@ def exported() -> bytes:
 VERBS: dict[str, tuple[Call, str]] = {
     "put_patient": (lambda e, a: e.put_patient("q", access=a), "patient/q"),
     "ingest": (lambda e, a: e.ingest("p", record(), name=CANARY, access=a), "patient/p"),
+    "ingest_many": (lambda e, a: e.ingest_many("p", [Sent(record()), Sent(exported())], access=a), "patient/p"),
     # An export is taken in patient by patient, and recorded so.
     "ingest_export": (lambda e, a: e.ingest_export([(CANARY, exported())], source=CANARY, access=a), "patient/p"),
     "append": (lambda e, a: e.append("p", "s", [Turn(Speaker.PATIENT, f"I have {CANARY}.")], access=a), "patient/p"),
+    "append_many": (
+        lambda e, a: e.append_many(
+            "p",
+            [Talk("t", [Turn(Speaker.PATIENT, f"I have {CANARY}.")]), Talk("u", [Turn(Speaker.PATIENT, "Hello.")])],
+            access=a,
+        ),
+        "patient/p",
+    ),
     "put_entry": (lambda e, a: e.put_entry(entry(), access=a), "organization/clinic"),
     "patients": (lambda e, a: e.patients(access=a), ""),
     "patient": (lambda e, a: e.patient("p", access=a), "patient/p"),
@@ -91,6 +104,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "withdraw_ruling": (lambda e, a: e.withdraw_ruling("p", a_ruling(e), reason=CANARY, access=a), "patient/p"),
     "review": (lambda e, a: e.review("p", access=a), "patient/p"),
     "conflicts": (lambda e, a: e.conflicts("p", access=a), "patient/p"),
+    "report": (lambda e, a: e.report("p", since=NOW, access=a), "patient/p"),
     "receipts": (lambda e, a: e.receipts("p", access=a), "patient/p"),
     "receipt": (lambda e, a: e.receipt("p", e.receipts("p")[0][0].id, access=a), "patient/p"),
     "session": (lambda e, a: e.session("p", "s", access=a), "patient/p"),
@@ -129,7 +143,7 @@ def filled(engine: Engine, clock: HandClock) -> Engine:
 
 def test_every_verb_is_called_here() -> None:
     verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isroutine) if not name.startswith("_")}
-    assert verbs == VERBS.keys() | WITHOUT_RECORD
+    assert verbs == VERBS.keys() | WITHOUT_RECORD | FETCHING
 
 
 def test_every_verb_leaves_a_record_of_who_why_about_whom_and_what_was_decided(
@@ -194,7 +208,7 @@ def test_no_record_holds_patient_content(filled: Engine) -> None:
     with pytest.raises(IamataError):
         filled.explain("p", CANARY, access=DOCTOR)
     with pytest.raises(BadInput):
-        filled.ingest("p", CANARY.encode(), access=DOCTOR)
+        filled.ingest("p", b"\0" + CANARY.encode(), access=DOCTOR)
     everything = repr(filled.audit_records(per_page=1000))
     assert len(everything) > 1000
     assert CANARY.lower() not in everything.lower()

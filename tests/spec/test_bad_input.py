@@ -35,7 +35,6 @@ DEEP = (
 REFUSED: dict[str, tuple[bytes, type[IamataError], str, str]] = {
     "nothing": (b"", UnknownFormat, "empty", ""),
     "blanks": (b" \n\t ", UnknownFormat, "empty", ""),
-    "plain text": (f"{CANARY} was here".encode(), UnknownFormat, "plain text", ""),
     "cut off": (GOOD[:-40], BadInput, "not JSON", "line 1 column"),
     "trailing garbage": (GOOD + CANARY.encode(), BadInput, "not JSON", f"line 1 column {len(GOOD) + 1}"),
     "a second value": (GOOD + GOOD, BadInput, "not JSON", f"line 1 column {len(GOOD) + 1}"),
@@ -46,7 +45,7 @@ REFUSED: dict[str, tuple[bytes, type[IamataError], str, str]] = {
     "a list": (b"[" + GOOD + b"]", UnknownFormat, "no resourceType", ""),
     "a resourceType of the wrong type": (b'{"resourceType": 7}', UnknownFormat, "no resourceType", ""),
     "a depth bomb": (DEEP, TooLarge, "deeper than the 200 levels", ""),
-    "a PDF": (b"%PDF-1.7 " + CANARY.encode(), UnknownFormat, "PDF", ""),
+    "a broken PDF": (b"%PDF-1.7 " + CANARY.encode(), BadInput, "PDF cannot be opened", ""),
     "binary": (b"\x00\x01\x02" + CANARY.encode(), UnknownFormat, "no text", ""),
 }
 

@@ -192,6 +192,43 @@ def test_a_taken_receipt_id_is_a_conflict_and_stores_nothing(store: DatabaseStor
     assert store.held("leo") == before
 
 
+def test_several_submissions_are_stored_in_their_order_and_each_counts_what_it_brought(
+    store: DatabaseStore, mint: IdMint
+) -> None:
+    sent = [
+        bundle(mint, ["c1", "o1"]),
+        bundle(mint, ["o1", "c2"], ingestion="in_2"),
+        bundle(mint, ["c1", "o1"], ingestion="in_3"),
+    ]
+    first, second, third = store.accept_many(sent, NOW)
+    assert (first.staged, second.staged, third.staged) == (Staged(1, 1), Staged(1, 0), Staged())
+    assert third.status is IngestionStatus.SUCCEEDED
+    assert (store.version("leo"), store.pending("leo")) == (2, 2)
+    assert [each.id for each in store.receipts("leo")[0]] == ["in_3", "in_2", "in_1"]
+    held = store.held("leo")
+    assert held is not None
+    assert (len(held.documents), len(held.statements), len(held.sightings)) == (2, 3, 4)
+
+
+@pytest.mark.parametrize("fault", ["receipt", "turn", "patient"])
+def test_of_several_submissions_none_is_stored_when_one_cannot_be(
+    store: DatabaseStore, mint: IdMint, fault: str
+) -> None:
+    store.accept(bundle(mint, ["c1"]), NOW)
+    before, receipts = store.held("leo"), store.receipts("leo")
+    spoiled = {
+        "receipt": bundle(mint, ["c3"]),  # an id that is taken
+        "turn": turns(mint, ["late"], ingestion="in_9", first=3),
+        "patient": bundle(mint, ["c3"], patient="mia", ingestion="in_9"),
+    }[fault]
+    with pytest.raises((Conflict, InvalidValue)):
+        store.accept_many([bundle(mint, ["c2"], ingestion="in_2"), spoiled], NOW)
+    assert (store.held("leo"), store.receipts("leo")) == (before, receipts)
+    assert store.patient("mia") is None
+    assert store.pending() == 1
+    assert store.accept_many([], NOW) == []
+
+
 def test_what_cannot_be_stored_is_refused_with_its_kind(store: DatabaseStore, mint: IdMint) -> None:
     accepted = bundle(mint, ["c1"])
     clinic = msgspec.structs.replace(accepted.receipt, subject=Subject(Scope.ORGANIZATION, "clinic"))

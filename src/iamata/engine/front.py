@@ -9,13 +9,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from iamata.engine import terminologies
+from iamata.engine.pulling import Pulling
 from iamata.engine.reading import Reading
-from iamata.engine.writing import Writing
 from iamata.ports import KeyStore
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Writing, Reading):
+class Engine(Pulling, Reading):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -29,14 +30,19 @@ class Engine(Writing, Reading):
         db: str | Path = "iamata.db",
         *,
         keys: KeyStore | str | Path | None = None,
+        terminology: str | Path | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
         `keys` is a key store or the folder of one; PostgreSQL needs it: keys never lie in the database they lock.
+        `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
+        (all its engines) from now on. Without it nothing changes.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
         """
+        if terminology is not None:
+            terminologies.use(Path(terminology))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
         return cls(store, store.keys, clock=clock, ids=ids)
 

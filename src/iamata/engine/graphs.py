@@ -13,6 +13,7 @@ from typing import Final
 from iamata.assembly.navigation import tree
 from iamata.assembly.retrieval import Index
 from iamata.assembly.tree import Tree
+from iamata.engine import terminologies
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.model.access import Access
@@ -100,7 +101,8 @@ class Graphs:
     def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
         """The graph that this reader may see at this moment."""
         held, born = self._current(patient)
-        key = (patient, born, held.version, policy.view_key(access), moment)
+        view = f"{policy.view_key(access)} {terminologies.in_use()}"
+        key = (patient, born, held.version, view, moment)
         with self._lock:
             known = self._loaded.get(key)
             if known is not None:

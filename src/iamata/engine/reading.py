@@ -9,8 +9,9 @@ import msgspec
 
 from iamata.assembly import navigation, rendering
 from iamata.assembly import pipeline as assembly
+from iamata.assembly.reports import difference
 from iamata.connectors import registry
-from iamata.engine import shown
+from iamata.engine import shown, terminologies
 from iamata.engine.door import Door
 from iamata.engine.explaining import explained
 from iamata.engine.stamps import stamp_of
@@ -22,6 +23,7 @@ from iamata.model.audit import AuditRecord
 from iamata.model.conflict import Conflict
 from iamata.model.context import Context, ContextRequest
 from iamata.model.decision import Decision, Verdict
+from iamata.model.difference import Report
 from iamata.model.document import Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Graph
@@ -240,6 +242,27 @@ class Reading(Door):
         self._audit("review", access, subject, tuple(d.id for d in found))
         return found
 
+    def report(
+        self,
+        patient: str,
+        *,
+        since: datetime | None = None,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> Report:
+        """The patient's graph and, with `since`, what became different for this reader from what was known then: both
+        at one clinical now, so that time alone changes nothing. Raises BadInput if `since` is later than `known_at`."""
+        access, subject = self._begin("report", "read", access, patient_subject(patient))
+        if since is not None and since > (known_at or self._clock()):
+            raise BadInput("this is later than what it is compared with", place="since")
+        graph = self._load(subject, known_at, true_at, access).graph
+        changes = None
+        if since is not None:
+            changes = difference(self._load(subject, since, graph.moment.true_at, access).graph, graph)
+        self._audit("report", access, subject)
+        return Report(graph=graph, since=since, changes=changes)
+
     def receipts(
         self,
         patient: str,
@@ -331,6 +354,7 @@ class Reading(Door):
             "reader": registry.READERS_VERSION,
             "fold": formation.FOLD_VERSION,
             "knowledge": knowledge_version(),
+            "terminologies": terminologies.in_use() or "none loaded",
             "policy": policy.POLICY_VERSION,
             "tasks": ", ".join(assembly.tasks()),
             "tokenizer": token_counter().name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import NamedTuple
 
@@ -39,6 +39,21 @@ class Exported(NamedTuple):
     lines: tuple[IntakeLine, ...]
 
 
+class Sent(NamedTuple):
+    """One document as it was sent: its bytes, and what its sender calls it."""
+
+    body: bytes
+    name: str = ""
+    media_type: str = ""
+
+
+class Talk(NamedTuple):
+    """Turns of one session."""
+
+    session: str
+    turns: Sequence[Turn]
+
+
 class Writing(Door):
     """Registration, documents, talk, retraction, rulings and entries. What is accepted is formed here too."""
 
@@ -71,70 +86,78 @@ class Writing(Door):
     ) -> Receipt:
         """Accept one document of one patient.
 
-        `format` is `fhir/r4` or empty (detected); `source` names the sending system, else the document's own
-        `meta.source`, else the caller's id. The receipt is durable when it is returned. With `form` the memory is
-        formed before the call returns, else a worker does it. Raises BadInput (with the place) for what cannot be read
-        at all; then nothing is stored. What can be read in part is: see `receipt.intake`.
+        `format` is one that is read, such as `fhir/r4`, or empty (detected); `source` names the sending system, else
+        what the document says of it, else the caller's id. The receipt is durable when it is returned. With `form` the
+        memory is formed before the call returns, else a worker does it. Raises BadInput (with the place) for what
+        cannot be read at all; then nothing is stored. What can be read in part is: see `receipt.intake`.
+        """
+        (receipt,) = self.ingest_many(
+            patient,
+            [Sent(body, name, media_type)],
+            format=format,
+            source=source,
+            source_kind=source_kind,
+            form=form,
+            access=access,
+        )
+        return receipt
+
+    def ingest_many(
+        self,
+        patient: str,
+        documents: Sequence[Sent],
+        *,
+        format: str = "",
+        source: str = "",
+        source_kind: SourceKind | None = None,
+        form: bool = True,
+        access: Access | None = None,
+    ) -> list[Receipt]:
+        """Accept several documents of one patient, all of them or none: a receipt for each, in their order.
+
+        As `ingest` otherwise. The place of what cannot be read begins with `documents/` and the number of the document,
+        from 0.
         """
         access, subject = self._begin("ingest", "write", access, patient_subject(patient))
-        format = format or registry.detect(body, media_type=media_type, name=name)
-        media_type = media_type or registry.media_type(format)
-        source = source or registry.source_hint(body, format) or access.id
-        now = self._clock()
-        mint = self._graphs.mint(patient)
-        document = Document(
-            id=mint.document(source, media_type, body),
-            subject=subject,
-            source=source,
-            media_type=media_type,
-            format=format,
-            sha256=content_digest(body),
-            size_bytes=len(body),
-            received_at=now,
-            name=name,
-        )
-        parsed = registry.parse(
-            body, format=format, subject=subject, source=source, mint=mint, document=document.id, received_at=now
-        )
-        receipt = self._receipt(subject, source, format, media_type, now)
-        accepted = Accepted(
-            receipt=msgspec.structs.replace(
-                receipt,
-                document=document.id,
-                sightings=len(parsed.sightings),
-                intake=parsed.intake,
-                warnings=parsed.warnings,
-            ),
-            document=document,
-            body=body,
-            source_kind=source_kind or SourceKind.EHR,
-            statements=parsed.statements,
-            passages=parsed.passages,
-            sightings=parsed.sightings,
-        )
+        if not documents:
+            raise BadInput("there is no document in what was sent", place="documents")
+        accepted: list[Accepted] = []
+        for index, sent in enumerate(documents):
+            try:
+                accepted.append(self._read(subject, sent, format, source, source_kind, access))
+            except BadInput as error:
+                if len(documents) > 1:
+                    error.args = (f"document {index}: {error}",)
+                    error.place = "/".join(filter(None, (f"documents/{index}", error.place.lstrip("/"))))
+                raise
         return self._accept("ingest", accepted, access, form=form)
 
     def ingest_export(
         self,
         files: Iterable[tuple[str, bytes]],
         *,
-        source: str,
+        source: str = "",
         format: str = "",
         source_kind: SourceKind | None = None,
         patients: Mapping[str, str] | None = None,
+        only: Collection[str] | None = None,
         form: bool = True,
         access: Access | None = None,
     ) -> Exported:
         """Accept an export of many patients: names and bytes of NDJSON files, or archives of them (ZIP, tar, gzip).
 
         Each patient's lines become one document, filed under the patient's id in the export, or under what `patients`
-        calls it (two sources may mean two people by one id). A deletion goes to the patients that hold the record from
-        this source. Raises TooLarge or BadInput for what cannot be opened; then nothing is stored. What stops later
-        (NotAllowed) leaves the documents before it, and sending it all again repeats harmlessly.
+        calls it (two sources may mean two people by one id). With `only`, of patients with these ids in the export; the
+        others are listed. A deletion goes to the patients that hold the record from this source. Raises TooLarge or
+        BadInput for what cannot be opened; then nothing is stored. What stops later (NotAllowed) leaves the documents
+        before it, and sending it all again repeats harmlessly.
         """
         export = split(opened(files))
         receipts, lines = [], list(export.lines)
         for document in export.documents:
+            if only is not None and document.patient not in only:
+                lines.append(not_taken("Patient", f"Patient/{document.patient}", "not one of those asked for"))
+                continue
             patient = (patients or {}).get(document.patient, document.patient)
             try:
                 receipts.append(
@@ -150,6 +173,7 @@ class Writing(Door):
                 )
             except BadInput as error:
                 lines.append(not_taken("Patient", f"Patient/{document.patient}", type(error).__name__))
+        source = source or (access or Access.local()).id
         held_by = self._holders({deletion.record for deletion in export.deletions}, source, access)
         for patient, records in held_by.items():
             body = b"\n".join(deletion.body for deletion in export.deletions if deletion.record in records)
@@ -181,26 +205,48 @@ class Writing(Door):
         edited, removed or reordered turn raises Conflict and stores nothing. Without it all turns are new. Concurrent
         appends lose and double nothing; their order is the order in which they were stored.
         """
+        talks = [Talk(session, turns)]
+        return self.append_many(patient, talks, whole=whole, source=source, form=form, access=access)[0]
+
+    def append_many(
+        self,
+        patient: str,
+        talks: Sequence[Talk],
+        *,
+        whole: bool = False,
+        source: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> list[Receipt]:
+        """Add turns to several sessions of the patient, to all of them or none: a receipt for each. As `append`
+        otherwise; raises Conflict if two of them name one session."""
         access, subject = self._begin("append", "write", access, patient_subject(patient))
-        check_session_id(session)
+        for talk in talks:
+            check_session_id(talk.session)
         mint = self._graphs.mint(patient)
-        if not turns:
+        if not talks or not all(talk.turns for talk in talks):
             raise BadInput("a session is appended to with at least one turn", place="messages")
+        if len({talk.session for talk in talks}) < len(talks):
+            raise NotAsStored("two transcripts of one request name the same session")
         for _ in range(100):
             now = self._clock()
-            held = self._store.session(patient, session)
-            stored = held.messages if held else ()
-            fresh = unseen(turns, stored) if whole else list(turns)
-            messages = tuple(
-                Message(mint.message(session, index, turn.speaker, turn.text), session, index, turn, now)
-                for index, turn in enumerate(fresh, start=len(stored))
-            )
-            receipt = self._receipt(subject, source or access.id, "session/v1", "application/json", now)
-            accepted = Accepted(
-                receipt=msgspec.structs.replace(receipt, session=session),
-                source_kind=SourceKind.CONVERSATION,
-                messages=messages,
-            )
+            accepted: list[Accepted] = []
+            for session, turns in talks:
+                held = self._store.session(patient, session)
+                stored = held.messages if held else ()
+                fresh = unseen(turns, stored) if whole else list(turns)
+                messages = tuple(
+                    Message(mint.message(session, index, turn.speaker, turn.text), session, index, turn, now)
+                    for index, turn in enumerate(fresh, start=len(stored))
+                )
+                receipt = self._receipt(subject, source or access.id, "session/v1", "application/json", now)
+                accepted.append(
+                    Accepted(
+                        receipt=msgspec.structs.replace(receipt, session=session),
+                        source_kind=SourceKind.CONVERSATION,
+                        messages=messages,
+                    )
+                )
             try:
                 return self._accept("append", accepted, access, form=form)
             except NotAsStored:
@@ -320,13 +366,61 @@ class Writing(Door):
             status=IngestionStatus.PENDING,
         )
 
-    def _accept(self, action: str, accepted: Accepted, access: Access, *, form: bool) -> Receipt:
-        receipt = self._store.accept(accepted, self._clock())
-        self._audit(action, access, receipt.subject, (receipt.id,))
-        if form and receipt.status is IngestionStatus.PENDING:
-            self.form_pending(patient=receipt.subject.id)
-            receipt = self._store.receipt(receipt.subject.id, receipt.id) or receipt
-        return receipt
+    def _read(
+        self,
+        subject: Subject,
+        sent: Sent,
+        format: str,
+        source: str,
+        source_kind: SourceKind | None,
+        access: Access,
+    ) -> Accepted:
+        """One document read, ready to be made durable."""
+        body = sent.body
+        format = format or registry.detect(body, media_type=sent.media_type, name=sent.name)
+        media_type = sent.media_type or registry.media_type(format)
+        source = source or registry.source_hint(body, format) or access.id
+        now = self._clock()
+        mint = self._graphs.mint(subject.id)
+        document = Document(
+            id=mint.document(source, media_type, body),
+            subject=subject,
+            source=source,
+            media_type=media_type,
+            format=format,
+            sha256=content_digest(body),
+            size_bytes=len(body),
+            received_at=now,
+            name=sent.name,
+        )
+        parsed = registry.parse(
+            body, format=format, subject=subject, source=source, mint=mint, document=document.id, received_at=now
+        )
+        receipt = self._receipt(subject, source, format, media_type, now)
+        return Accepted(
+            receipt=msgspec.structs.replace(
+                receipt,
+                document=document.id,
+                sightings=len(parsed.sightings),
+                intake=parsed.intake,
+                warnings=parsed.warnings,
+            ),
+            document=document,
+            body=body,
+            source_kind=source_kind or SourceKind.EHR,
+            statements=parsed.statements,
+            passages=parsed.passages,
+            sightings=parsed.sightings,
+        )
+
+    def _accept(self, action: str, accepted: Sequence[Accepted], access: Access, *, form: bool) -> list[Receipt]:
+        receipts = self._store.accept_many(accepted, self._clock())
+        subject = receipts[0].subject
+        self._audit(action, access, subject, tuple(receipt.id for receipt in receipts))
+        if form and any(receipt.status is IngestionStatus.PENDING for receipt in receipts):
+            self.form_pending(patient=subject.id)
+            receipts = [self._store.receipt(subject.id, receipt.id) or receipt for receipt in receipts]
+        return receipts
 
     def _form(self, work: Work) -> bool:
         """Learn from the patient's sessions and end the receipt. Facts are folded when read: nothing else is stored."""

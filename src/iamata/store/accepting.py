@@ -1,4 +1,4 @@
-"""How does a submission become durable? One transaction; what is held already stays as it is.
+"""How do submissions become durable? One transaction for those sent together; what is held already stays as it is.
 
 Sealing needs no lock, so it is done before the transaction; counting what is new needs one, so it is done inside.
 
@@ -69,50 +69,75 @@ def lock_patient(tx: Transaction, keys: KeyStore, patient: str, key: bytes, now:
 
 
 def accept(
-    database: Database, keys: KeyStore, random_bytes: Callable[[int], bytes], accepted: Accepted, now: datetime
-) -> Receipt:
-    """The receipt, durable: `pending` with work queued if anything was new, else `succeeded`."""
-    given = accepted.receipt
-    if given.subject.scope is not Scope.PATIENT:
-        raise InvalidValue("a submission is about a patient")
-    if any(message.session != given.session for message in accepted.messages):
-        raise InvalidValue("messages belong to the session of their receipt")
-    patient, at = given.subject.id, text_of(now)
+    database: Database,
+    keys: KeyStore,
+    random_bytes: Callable[[int], bytes],
+    accepted: Sequence[Accepted],
+    now: datetime,
+) -> list[Receipt]:
+    """The receipts of these submissions of one patient, all durable or none: `pending` with work queued if anything was
+    new, else `succeeded`. Each is counted against what is held and what those before it brought."""
+    if not accepted:
+        return []
+    patient, at = accepted[0].receipt.subject.id, text_of(now)
+    for each in accepted:
+        _check(each, accepted[0])
     key = keys.get_or_create(patient)
     sealer = Sealer(patient, key, random_bytes)
-    sealed = _seal(database, sealer, accepted)
+    sealed = [_seal(database, sealer, each) for each in accepted]
+    receipts: list[Receipt] = []
     with database.writing() as tx:
         counters = lock_patient(tx, keys, patient, key, at)
-        sequence = counters.sequence + 1
-        epoch = _epoch(tx, sealer, accepted)
-        if epoch != sealed.epoch:  # the source was retracted between sealing and locking
-            sealed.sightings = _sighting_rows(patient, sealer, accepted.sightings, epoch)
-        changed, staged = _insert(tx, patient, accepted, sealed, sequence, at)
-        receipt = msgspec.structs.replace(
-            given,
-            staged=staged,
-            sightings=given.sightings or len(accepted.sightings),
-            status=IngestionStatus.PENDING if changed else IngestionStatus.SUCCEEDED,
-            started_at=None if changed else now,
-            completed_at=None if changed else now,
-        )
-        tx.run(
-            "insert_receipt",
-            patient=patient,
-            id=receipt.id,
-            sequence=sequence,
-            status=receipt.status.value,
-            received_at=text_of(receipt.received_at),
-            started_at=None if changed else at,
-            completed_at=None if changed else at,
-            body=sealer.seal("receipts", receipt.id, encode(receipt)),
-        )
-        if changed:
-            tx.run("insert_work", patient=patient, sequence=sequence, ingestion=receipt.id, now=at)
-            tx.run("count_change", patient=patient, sequence=sequence, version=counters.version + 1, now=at)
-        else:
-            tx.run("count_submission", patient=patient, sequence=sequence)
-    return receipt
+        for each, rows in zip(accepted, sealed, strict=True):
+            epoch = _epoch(tx, sealer, each)
+            if epoch != rows.epoch:  # the source was retracted between sealing and locking
+                rows.sightings = _sighting_rows(patient, sealer, each.sightings, epoch)
+            receipt, counters = _accepted(tx, sealer, each, rows, counters, now)
+            receipts.append(receipt)
+    return receipts
+
+
+def _check(accepted: Accepted, first: Accepted) -> None:
+    """Raises InvalidValue for what cannot be one submission, or is not of the first one's patient."""
+    given = accepted.receipt
+    if given.subject.scope is not Scope.PATIENT or given.subject != first.receipt.subject:
+        raise InvalidValue("a submission is about a patient, and those sent together about the same one")
+    if any(message.session != given.session for message in accepted.messages):
+        raise InvalidValue("messages belong to the session of their receipt")
+
+
+def _accepted(
+    tx: Transaction, sealer: Sealer, accepted: Accepted, sealed: _Sealed, counters: Patient, now: datetime
+) -> tuple[Receipt, Patient]:
+    """One submission within the transaction: its receipt, and the counters after it."""
+    given, at = accepted.receipt, text_of(now)
+    patient, sequence = given.subject.id, counters.sequence + 1
+    changed, staged = _insert(tx, patient, accepted, sealed, sequence, at)
+    receipt = msgspec.structs.replace(
+        given,
+        staged=staged,
+        sightings=given.sightings or len(accepted.sightings),
+        status=IngestionStatus.PENDING if changed else IngestionStatus.SUCCEEDED,
+        started_at=None if changed else now,
+        completed_at=None if changed else now,
+    )
+    tx.run(
+        "insert_receipt",
+        patient=patient,
+        id=receipt.id,
+        sequence=sequence,
+        status=receipt.status.value,
+        received_at=text_of(receipt.received_at),
+        started_at=None if changed else at,
+        completed_at=None if changed else at,
+        body=sealer.seal("receipts", receipt.id, encode(receipt)),
+    )
+    if not changed:
+        tx.run("count_submission", patient=patient, sequence=sequence)
+        return receipt, Patient(counters.version, sequence)
+    tx.run("insert_work", patient=patient, sequence=sequence, ingestion=receipt.id, now=at)
+    tx.run("count_change", patient=patient, sequence=sequence, version=counters.version + 1, now=at)
+    return receipt, Patient(counters.version + 1, sequence)
 
 
 def retract(

@@ -77,6 +77,9 @@ class DatabaseStore:
 
     # accept, then form
     def accept(self, accepted: Accepted, now: datetime) -> Receipt:
+        return self.accept_many([accepted], now)[0]
+
+    def accept_many(self, accepted: Sequence[Accepted], now: datetime) -> list[Receipt]:
         return accepting.accept(self._database, self.keys, self._random_bytes, accepted, now)
 
     def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:

@@ -1,8 +1,8 @@
 """The command line: `iamata COMMAND`. Calls the engine and nothing below it; holds no rule of its own.
 
 `failures` errors to exit codes · `printing` what is written where · `options` what several commands accept · `opening`
-which database · `documents`, `transcripts` what is sent in · `writing`, `reading`, `telling`, `running` the commands ·
-`demo` one small patient, all the way.
+which database · `documents`, `transcripts` what is sent in · `accounts` what became of it · `ingesting`, `pulling`,
+`writing`, `reading`, `telling`, `deciding`, `running` the commands · `demo` one small patient, all the way.
 """
 
 from __future__ import annotations

@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from iamata.interfaces.cli import deciding, reading, running, telling, writing
+from iamata.interfaces.cli import (
+    deciding,
+    ingesting,
+    pulling,
+    reading,
+    reporting,
+    running,
+    telling,
+    vocabularies,
+    writing,
+)
 from iamata.interfaces.cli.demo import command as demo
 from iamata.interfaces.cli.failures import EXIT_CODES, Answering
 
@@ -45,7 +55,8 @@ def _root(
 _START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
 
 app.command(rich_help_panel=_START)(demo.demo)
-app.command(rich_help_panel=_IN)(writing.ingest)
+app.command(rich_help_panel=_IN)(ingesting.ingest)
+app.command(rich_help_panel=_IN)(pulling.pull)
 app.command(rich_help_panel=_IN)(writing.talk)
 app.command(rich_help_panel=_LOOK)(reading.patients)
 app.command(rich_help_panel=_LOOK)(reading.browse)
@@ -54,10 +65,13 @@ app.command(rich_help_panel=_LOOK)(reading.search)
 app.command(rich_help_panel=_ASK)(telling.context)
 app.command(rich_help_panel=_ASK)(telling.explain)
 app.command(rich_help_panel=_ASK)(telling.conflicts)
+app.command(rich_help_panel=_ASK)(reporting.report)
 app.command(rich_help_panel=_DECIDE)(deciding.review)
 app.command(rich_help_panel=_DECIDE)(deciding.rule)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
 app.command(rich_help_panel=_RUN)(running.serve)
+app.command(rich_help_panel=_RUN)(running.mcp)
+app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(running.doctor)
 app.command(rich_help_panel=_RUN)(running.version)

@@ -1,4 +1,4 @@
-"""Which documents were meant, what are their bytes, and whose are they when nobody said?"""
+"""Which files were meant, what are their bytes, and what are the patients of a source called here?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STDIN = "-"
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One document to read: a file, or stdin. `name` is its path as the caller would write it."""
+    """One thing to read: a file, or stdin. `name` is its path as the caller would write it."""
 
     name: str
     path: Path | None
@@ -53,31 +53,23 @@ def _files(folder: Path) -> Iterator[Path]:
         yield from (Path(at, name) for name in sorted(files) if not name.startswith("."))
 
 
-class _Resource(msgspec.Struct):
-    resourceType: str = ""
-    id: str = ""
-
-
-class _Entry(msgspec.Struct):
-    resource: _Resource | None = None
-
-
-class _Document(_Resource):
-    entry: list[_Entry] = []
-
-
-def patient_of(body: bytes) -> str:
-    """The id of the one Patient in a FHIR document. Raises BadInput, which says what to give instead."""
+def patient_map(path: Path | None) -> dict[str, str]:
+    """What a source calls its patients → what they are called here, from lines of two ids (tab, comma or blanks between
+    them). Raises BadInput with the line; NotFound or Unavailable for the file."""
+    if path is None:
+        return {}
+    found: dict[str, str] = {}
     try:
-        read = msgspec.json.decode(body.removeprefix(b"\xef\xbb\xbf"), type=_Document)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BadInput("it is no JSON document that names its patient: say whose it is with --patient ID") from None
-    held = [read, *(each.resource for each in read.entry if each.resource is not None)]
-    patients = sorted({each.id for each in held if each.resourceType == "Patient"})
-    if len(patients) > 1:
-        raise BadInput(f"it holds {len(patients)} patients: say whose it is with --patient ID")
-    if not patients:
-        raise BadInput("it holds no Patient resource: say whose it is with --patient ID")
-    if not SUBJECT_ID.match(patients[0]):
-        raise BadInput("its Patient has no id that can be used here: give --patient ID", place="Patient.id")
-    return patients[0]
+        lines = Found(str(path), path).body().decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise BadInput("a patient map is UTF-8 text", place="--patient-map") from None
+    for number, line in enumerate(lines, start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        ids = line.replace(",", " ").split()
+        if len(ids) != 2 or not SUBJECT_ID.match(ids[1]) or found.get(ids[0], ids[1]) != ids[1]:
+            raise BadInput(
+                "two ids, the second one that can be an id here, each first one once", place=f"line {number}"
+            )
+        found[ids[0]] = ids[1]
+    return found

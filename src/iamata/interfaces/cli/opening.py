@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iamata.errors import NotFound
-from iamata.settings import Settings
+from iamata.settings import Settings, terminology_folder
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
@@ -39,8 +39,16 @@ def to_read(db: str | None) -> Engine:
     return to_write(db)
 
 
+def in_memory(db: str | None) -> Engine:
+    """An empty engine that leaves nothing behind, with the terminologies that the database would have."""
+    from iamata.engine import Engine
+
+    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)))
+
+
 def to_write(db: str | None) -> Engine:
     """Open a database, made if there is none. PostgreSQL needs a folder for the keys: IAMATA_KEYS."""
     from iamata.engine import Engine
 
-    return Engine.open(settings(db).db, keys=os.environ.get("IAMATA_KEYS"))
+    found = settings(db)
+    return Engine.open(found.db, keys=os.environ.get("IAMATA_KEYS"), terminology=terminology_folder(found))

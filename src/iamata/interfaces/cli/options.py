@@ -47,6 +47,12 @@ def moment(said: str | None, option: str) -> datetime | None:
         ) from None
 
 
+def beginning(said: str | None, option: str) -> datetime | None:
+    """As `moment`, but of a date its beginning."""
+    moment(said, option)
+    return requests.beginning(said, option)
+
+
 def moments(known_at: str | None, true_at: str | None) -> dict[str, Any]:
     """The keyword arguments of a read."""
     return {"known_at": moment(known_at, "--known-at"), "true_at": moment(true_at, "--true-at")}

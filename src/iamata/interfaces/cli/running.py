@@ -1,4 +1,4 @@
-"""The commands about the program itself: `serve`, `doctor`, `version`."""
+"""The commands about the program itself: `serve` (which puts together what is served), `mcp`, `doctor`, `version`."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import signal
 import sys
 from importlib import metadata
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from iamata.interfaces.cli import opening
 from iamata.interfaces.cli.options import Db, Json
 from iamata.interfaces.cli.printing import put, put_hanging, put_json, remark
+
+if TYPE_CHECKING:
+    from iamata.engine import Engine
+    from iamata.interfaces.http import Mounted
+    from iamata.settings import Settings
 
 
 def version_text() -> str:
@@ -35,11 +40,10 @@ def doctor(db: Db = None, json: Json = False) -> None:
 
     A missing database is no fault. Exit code 7 if the database cannot be reached.
     """
-    from iamata.engine import Engine
 
     address = opening.settings(db).db
     missing = opening.missing(address)
-    with Engine.open(opening.MEMORY) if missing else opening.to_read(db) as engine:
+    with opening.in_memory(db) if missing else opening.to_read(db) as engine:
         found = engine.doctor()
     if missing:
         found = {name: value for name, value in found.items() if name not in ("path", "pending", "audit")}
@@ -69,7 +73,10 @@ def serve(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP interface until interrupted. Without authentication it listens on this machine only."""
+    """Serve the HTTP interface until interrupted. Without authentication it listens on this machine only.
+
+    With the extra iamata[mcp] installed, agents reach it over MCP at /mcp (streamable HTTP).
+    """
     from iamata.interfaces.http import serve as serve_http
     from iamata.settings import check_listening
 
@@ -85,9 +92,42 @@ def serve(
             remark(f"iamata serves on {url} (its description: {url}/openapi.json). Stop it with Ctrl-C.")
         signal.signal(signal.SIGTERM, _stop)
         try:
-            serve_http(engine, settings)
+            serve_http(engine, settings, mounted=served_beside(engine, settings))
         except KeyboardInterrupt:
             remark("stopped")
+
+
+def mcp(
+    patient: Annotated[
+        str | None,
+        typer.Option("--patient", metavar="ID", help="Serve this patient only; no other exists.", show_default=False),
+    ] = None,
+    agent: Annotated[str, typer.Option("--agent", metavar="ID", help="Who calls, for the audit log.")] = "mcp",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Do not let the agent add to conversations.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Serve MCP on standard input and output, for an agent that starts this program. Needs iamata[mcp].
+
+    Ends when the input does. The database must exist. What is not MCP goes to standard error.
+    """
+    from iamata.interfaces import mcp as agents
+
+    with opening.to_read(db) as engine:
+        if patient is not None:
+            engine.patient(patient)
+        agents.serve_stdio(engine, access=agents.agent(agent, patient=patient, may_write=not read_only))
+
+
+def served_beside(engine: Engine, settings: Settings) -> list[Mounted]:
+    """What is served beside the routes: MCP, if its SDK is installed."""
+    from iamata.interfaces import mcp as agents
+    from iamata.interfaces.http import Mounted
+
+    if not agents.installed():
+        return []
+    streamable = agents.streamable(engine, max_body_bytes=settings.max_body_bytes)
+    return [Mounted("/mcp", streamable.app, streamable.running)]
 
 
 def _pid() -> int:

@@ -12,7 +12,7 @@ from iamata.interfaces.cli import proofs
 from iamata.interfaces.cli.opening import to_read
 from iamata.interfaces.cli.options import Db, Json, KnownAt, TrueAt, moments
 from iamata.interfaces.cli.printing import counted, put, put_hanging, put_json, put_text, remark
-from iamata.interfaces.wire import answers
+from iamata.interfaces.wire import answers, ids
 from iamata.model.context import Authority, Context, ContextRequest
 from iamata.model.reading import Explanation
 from iamata.model.scope import patient as patient_subject
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from iamata.engine import Engine
 
 _PAGE = 500
-_SHORTEST_HANDLE = 4
 _EXCERPT_CHARS = 400
 
 
@@ -138,22 +137,7 @@ def _patient_of(item: str) -> str:
 def _explained(engine: Engine, patient: str, item: str, times: dict[str, Any]) -> Explanation:
     if item.startswith("patient/"):
         item = f"/{item}"
-    return engine.explain(patient, _whole_id(engine, patient, item, times), **times)
-
-
-def _whole_id(engine: Engine, patient: str, item: str, times: dict[str, Any]) -> str:
-    """The id that a handle of a citation is the tail of; anything else as it is. Raises BadInput if of several."""
-    handle = item.strip("[]")
-    if "_" in item or "/" in item or len(handle) < _SHORTEST_HANDLE:
-        return item
-    graph = engine.graph(patient, **times)
-    pools = (graph.statements, graph.memories, graph.passages, graph.documents, graph.facts, graph.conflicts)
-    ids = [id for pool in pools for id in pool if id.endswith(handle)]
-    # A fact carries the tail of its first statement; a citation means the statement.
-    ids = [id for id in ids if not (id in graph.facts and len(ids) > 1)]
-    if len(ids) > 1:
-        raise BadInput(f"this handle ends {len(ids)} ids; give more of it", place=handle)
-    return ids[0] if ids else item
+    return engine.explain(patient, ids.whole_id(engine.graph(patient, **times), item), **times)
 
 
 def _wherever(engine: Engine, item: str, times: dict[str, Any]) -> tuple[str, Explanation]:

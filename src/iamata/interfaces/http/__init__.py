@@ -7,15 +7,18 @@ leave · `problems` errors · `serving`, `forming` what runs beside.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
+import msgspec
 import uvicorn
 from fastapi import FastAPI
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from iamata.interfaces.http import problems
 from iamata.interfaces.http.door import Door
@@ -27,10 +30,24 @@ from iamata.settings import Settings, check_listening
 if TYPE_CHECKING:
     from iamata.engine import Engine
 
-__all__ = ["create_app", "serve"]
+__all__ = ["Mounted", "create_app", "serve"]
 
 
-def create_app(engine: Engine, settings: Settings, *, now: Callable[[], datetime]) -> FastAPI:
+class Mounted(msgspec.Struct, frozen=True):
+    """What else is served at `path`, by POST, behind the same door; `running` is entered as the app starts."""
+
+    path: str
+    app: ASGIApp
+    running: Callable[[], AbstractAsyncContextManager[None]]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self  # the door logs its path
+        await self.app(scope, receive, send)
+
+
+def create_app(
+    engine: Engine, settings: Settings, *, now: Callable[[], datetime], mounted: Sequence[Mounted] = ()
+) -> FastAPI:
     """The app on this engine. While it runs, one thread forms what was accepted. The engine stays the caller's
     to close.
 
@@ -45,7 +62,10 @@ def create_app(engine: Engine, settings: Settings, *, now: Callable[[], datetime
         logging.getLogger("uvicorn.access").disabled = True
         served.former.start()
         try:
-            yield
+            async with AsyncExitStack() as running:
+                for each in mounted:
+                    await running.enter_async_context(each.running())
+                yield
         finally:
             await anyio.to_thread.run_sync(served.former.stop)
 
@@ -64,12 +84,14 @@ def create_app(engine: Engine, settings: Settings, *, now: Callable[[], datetime
     app.add_middleware(Door)
     for router in ROUTERS:
         app.include_router(router)
+    for each in mounted:
+        app.router.routes.append(Route(each.path, each, methods=["POST"], include_in_schema=False))
     return app
 
 
-def serve(engine: Engine, settings: Settings) -> None:
+def serve(engine: Engine, settings: Settings, *, mounted: Sequence[Mounted] = ()) -> None:
     """Listen until the process is told to stop. The server's own access log is off."""
-    app = create_app(engine, settings, now=lambda: datetime.now(UTC))
+    app = create_app(engine, settings, now=lambda: datetime.now(UTC), mounted=mounted)
     _log_to_stderr(settings.log_level)
     uvicorn.run(
         app,

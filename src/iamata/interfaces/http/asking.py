@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from fastapi import Depends, Query, Request
 
+from iamata.engine.writing import Sent
 from iamata.errors import BadInput, TooLarge
+from iamata.interfaces.http.multipart import file_name, parts
 from iamata.interfaces.http.problems import OutOfRange, WrongMediaType
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.requests import moment
 from iamata.model.access import Access
 
 PER_PAGE = 50
+MULTIPART = "multipart/form-data"
+DOCUMENTS = "documents"
+# What programs send when they were told no media type: then the bytes say what they are.
+_SAYS_NOTHING = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded"})
 MOST_PER_PAGE = 500
 
 
@@ -105,6 +112,38 @@ async def json_body(request: Request) -> bytes:
 async def fhir_body(request: Request) -> bytes:
     _check_media(request, ("application/fhir+json", "application/json"))
     return await read_body(request)
+
+
+def documents_body(*accepted: str) -> Callable[[Request], Awaitable[list[Sent]]]:
+    """A dependency: the documents of a request. Its body is one, of these media types (any, if none is named), or it is
+    multipart/form-data with a part `documents` for each."""
+
+    async def documents(request: Request) -> list[Sent]:
+        media = media_type(request)
+        if media == MULTIPART:
+            _check_media(request, (MULTIPART,))
+            return _parts(await read_body(request), request.headers["content-type"])
+        _check_media(request, (*accepted, MULTIPART) if accepted else (media,))
+        body = await read_body(request)
+        if not body:
+            raise BadInput("the body is empty")
+        name = request.query_params.get("name") or file_name(request.headers.get("content-disposition", ""))
+        return [Sent(body, name, "" if media in _SAYS_NOTHING else media)]
+
+    return documents
+
+
+def _parts(body: bytes, content_type: str) -> list[Sent]:
+    sent: list[Sent] = []
+    for index, part in enumerate(parts(body, content_type)):
+        if part.field != DOCUMENTS:
+            raise BadInput(f"the parts of this route are named {DOCUMENTS}", place=f"part {index}")
+        if not part.body:
+            raise BadInput("a document is empty", place=f"part {index}")
+        sent.append(Sent(part.body, part.name, "" if part.media_type in _SAYS_NOTHING else part.media_type))
+    if not sent:
+        raise BadInput(f"there is no part {DOCUMENTS}")
+    return sent
 
 
 def media_type(request: Request) -> str:

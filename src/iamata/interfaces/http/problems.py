@@ -28,8 +28,8 @@ from iamata.errors import (
     UnknownFormat,
 )
 from iamata.interfaces.http.replies import json_reply, request_id
-
-Details = Sequence[dict[str, Any]]
+from iamata.interfaces.wire import failures
+from iamata.interfaces.wire.failures import Details
 
 TYPES: Final = frozenset(
     {
@@ -48,20 +48,22 @@ TYPES: Final = frozenset(
     }
 )
 
+_CODES: Final[dict[type[IamataError], int]] = {
+    UnknownFormat: 415,
+    TooLarge: 413,
+    InvalidValue: 400,
+    BadInput: 400,
+    Gone: 410,
+    NotFound: 404,
+    Conflict: 409,
+    NotAllowed: 403,
+    Unavailable: 503,
+    Bug: 500,
+    IamataError: 500,
+}
+
 # The first row that an error is an instance of counts.
-TABLE: Final[tuple[tuple[type[IamataError], int, str], ...]] = (
-    (UnknownFormat, 415, "UNSUPPORTED_MEDIA_TYPE"),
-    (TooLarge, 413, "CONTENT_TOO_LARGE"),
-    (InvalidValue, 400, "INVALID_ARGUMENT"),
-    (BadInput, 400, "INVALID_ARGUMENT"),
-    (Gone, 410, "NOT_FOUND"),
-    (NotFound, 404, "NOT_FOUND"),
-    (Conflict, 409, "FAILED_PRECONDITION"),
-    (NotAllowed, 403, "PERMISSION_DENIED"),
-    (Unavailable, 503, "INTERNAL"),
-    (Bug, 500, "INTERNAL"),
-    (IamataError, 500, "INTERNAL"),
-)
+TABLE: Final = tuple((kind, _CODES[kind], name) for kind, name in failures.TYPES)
 
 # What the framework itself refuses, by status.
 _STATUSES: Final[dict[int, tuple[str, str]]] = {
@@ -70,7 +72,6 @@ _STATUSES: Final[dict[int, tuple[str, str]]] = {
     405: ("UNIMPLEMENTED", "this route does not know this method"),
     413: ("CONTENT_TOO_LARGE", "the body is too large"),
     415: ("UNSUPPORTED_MEDIA_TYPE", "this route does not read this media type"),
-    501: ("UNIMPLEMENTED", "this server does not do that yet"),
 }
 
 
@@ -82,10 +83,6 @@ class Problem(msgspec.Struct, frozen=True):
     message: str
     details: Details = ()
     headers: tuple[tuple[str, str], ...] = ()
-
-
-class Unimplemented(IamataError):
-    """This server does not do that yet."""
 
 
 class WrongMediaType(IamataError):
@@ -103,42 +100,14 @@ class OutOfRange(IamataError):
 def problem(error: IamataError) -> Problem:
     """The problem that this error is."""
     match error:
-        case Unimplemented():
-            return Problem(501, "UNIMPLEMENTED", str(error))
         case WrongMediaType():
             return Problem(415, "UNSUPPORTED_MEDIA_TYPE", str(error), [{"accepted": list(error.accepted)}])
         case OutOfRange():
             return Problem(400, "OUT_OF_RANGE", str(error))
     for kind, code, name in TABLE:
         if isinstance(error, kind):
-            return Problem(code, name, _message(error), _details(error))
+            return Problem(code, name, failures.message(error), failures.details(error))
     raise AssertionError("the last row of the table is the root of the tree")
-
-
-def _message(error: IamataError) -> str:
-    match error:
-        case Gone():
-            return f"this {error.what or 'item'} has been retracted or erased"
-        # The tree's own words: they name the nearest address.
-        case NotFound(what="address"):
-            return str(error)
-        # Not the id, because a caller may have put a name there, and what answers carry ends up in logs.
-        case NotFound():
-            return f"there is no {error.what or 'item'} with this id or address"
-        case Bug():
-            return "a fault in iamata; please report it with the request id"
-    return str(error)
-
-
-def _details(error: IamataError) -> Details:
-    match error:
-        case BadInput() if error.place:
-            return [{"place": error.place}]
-        case NotAllowed() if error.reasons:
-            return [{"reason": reason} for reason in error.reasons]
-        case UnknownFormat() if error.format:
-            return [{"format": error.format}]
-    return []
 
 
 def problem_reply(request_id: str, of: Problem) -> Response:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import msgspec
+
+from iamata.interfaces.http.asking import MOST_PER_PAGE
+from iamata.interfaces.wire import queries
 
 Schema = dict[str, Any]
 
@@ -30,6 +34,34 @@ def fhir_schema() -> Schema:
     resource = {"type": "object", "required": ["resourceType"], "properties": {"resourceType": {"type": "string"}}}
     media = {"schema": resource}
     return {"requestBody": {"required": True, "content": {"application/fhir+json": media, "application/json": media}}}
+
+
+def documents_schema(*accepted: str) -> Schema:
+    """A document as the body, of one of these media types (any, if none is named), or several as parts."""
+    document = {"type": "string", "format": "binary"}
+    parts = {
+        "type": "object",
+        "required": ["documents"],
+        "properties": {"documents": {"type": "array", "minItems": 1, "items": document}},
+    }
+    content = {each: {"schema": document} for each in accepted or ("*/*",)}
+    return {"requestBody": {"required": True, "content": content | {"multipart/form-data": {"schema": parts}}}}
+
+
+def query_schema() -> Schema:
+    """A query, with the grammar in words: a filter nests, which a schema without references cannot say."""
+    schema = body_schema(queries.QueryBody)
+    (content,) = schema["requestBody"]["content"].values()
+    content["schema"]["properties"]["filter"]["description"] = inspect.cleandoc(queries.__doc__ or "")
+    content["schema"]["properties"]["page"] |= {"minimum": 0}
+    content["schema"]["properties"]["perPage"] |= {"minimum": 1, "maximum": MOST_PER_PAGE}
+    content["schema"]["additionalProperties"] = False
+    content["example"] = {
+        "filter": {"payload.type": "condition", "payload.effectivePeriod.start": {"gte": "2025"}},
+        "sort": ["-payload.effectivePeriod.start"],
+        "perPage": 20,
+    }
+    return schema
 
 
 PROBLEM: Schema = {

@@ -100,6 +100,11 @@ class Served:
         finally:
             self._waiting.release()
 
+    def await_all(self, receipts: Sequence[Receipt], wait_s: float, access: Access) -> list[Receipt]:
+        """The receipts of one request, as `await_settled`; `wait_s` is for all of them together."""
+        until = time.monotonic() + wait_s
+        return [self.await_settled(each, max(0.0, until - time.monotonic()), access) for each in receipts]
+
     def session(self, patient: str, session: str, access: Access) -> Session:
         """A session, also one that was opened and has no turns yet. Raises NotFound."""
         try:

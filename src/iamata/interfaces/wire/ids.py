@@ -11,11 +11,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from iamata.errors import InvalidValue
+from iamata.errors import BadInput, InvalidValue
+from iamata.model.graph import Graph
 from iamata.model.statement import EVENT_KINDS, FACT_KINDS, Kind
 
 # The contract's form for new ids of patients and sessions; ids that exist may also hold `_`.
 NEW_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.~:-]{0,127}\Z")
+
+SHORTEST_HANDLE: Final = 4
 
 _STATEMENT_PREFIXES: Final = ("ef_", "ee_")
 
@@ -45,6 +48,23 @@ def to_wire(statement: str, kind: Kind) -> str:
 def to_model(id: str) -> str:
     """The id inside: `ef_x` and `ee_x` become `st_x`, everything else stays."""
     return f"st_{id[3:]}" if id.startswith(_STATEMENT_PREFIXES) else id
+
+
+def whole_id(graph: Graph, said: str) -> str:
+    """The id that a handle of a citation is the tail of, such as `7f3c2a4d`; anything else as it is.
+
+    Raises BadInput if it is the tail of several.
+    """
+    handle = said.strip("[]")
+    if "_" in said or "/" in said or len(handle) < SHORTEST_HANDLE:
+        return said
+    pools = (graph.statements, graph.memories, graph.passages, graph.documents, graph.facts, graph.conflicts)
+    ids = [id for pool in pools for id in pool if id.endswith(handle)]
+    # A fact carries the tail of its first statement; a citation means the statement.
+    ids = [id for id in ids if not (id in graph.facts and len(ids) > 1)]
+    if len(ids) > 1:
+        raise BadInput(f"this handle ends {len(ids)} ids; give more of it", place="item")
+    return ids[0] if ids else said
 
 
 def check_new(id: str, what: str) -> None:

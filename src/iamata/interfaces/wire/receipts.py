@@ -65,7 +65,7 @@ def receipts(of: Sequence[Receipt], *, turns: Sequence[int] = (), lines: bool = 
         "warnings": [warning for each in of for warning in each.warnings],
     }
     if lines:
-        wire["lines"] = [_line(line) for each in of for line in each.intake]
+        wire["lines"] = [line(one) for each in of for one in each.intake]
     return wire
 
 
@@ -80,7 +80,7 @@ def _status(of: Sequence[IngestionStatus]) -> IngestionStatus:
 def _intake(of: Receipt, turns: int | None) -> Json:
     """The contract's intake item: the lines counted by kind, outcome and reason (by label too, where the unit is a
     section, whose kind alone does not read as one)."""
-    unit = look_up("intake.unit", of.format)
+    unit = look_up("intake.unit", of.format, of.format.partition("/")[0])
     groups: Counter[tuple[str, str, str, str]] = Counter()
     received = len(of.intake)
     if of.session and not of.intake:
@@ -97,7 +97,7 @@ def _intake(of: Receipt, turns: int | None) -> Json:
     return given({"unit": unit, "sessionId": of.session}) | {"received": received, "entries": entries}
 
 
-def _line(of: IntakeLine) -> Json:
+def line(of: IntakeLine) -> Json:
     return given(
         {
             "kind": of.kind,

@@ -228,7 +228,7 @@ def reconciliation_markdown(view: GraphView) -> str:
     data = reconciliation(view)
     stats = data["stats"]
     lines = [
-        f"# Reconciliation: {_plain(data['patientName']) or 'name not recorded'}",
+        f"# Reconciliation: {plain(data['patientName']) or 'name not recorded'}",
         "",
         f"- statements read: {stats['inputEntities']}",
         f"- facts and events they came to: {stats['resolvedEntities']}",
@@ -240,18 +240,19 @@ def reconciliation_markdown(view: GraphView) -> str:
     if data["mergedEntities"]:
         lines += ["", "## Merged", "", "| what | type | statements | rule |", "|---|---|---|---|"]
         lines += [
-            f"| {_plain(each['display'])} | {each['type']} | {each['sourceCount']} | {_plain(each['resolvedBy'])} |"
+            f"| {plain(each['display'])} | {each['type']} | {each['sourceCount']} | {plain(each['resolvedBy'])} |"
             for each in data["mergedEntities"]
         ]
     if data["inferredRelationships"]:
         lines += ["", "## Inferred relationships", "", "| from | relationship | to | why |", "|---|---|---|---|"]
         lines += [
-            f"| {_plain(each['fromDisplay'])} | {each['type']} | {_plain(each['toDisplay'])} "
-            f"| {_plain(each['reasoning'])} |"
+            f"| {plain(each['fromDisplay'])} | {each['type']} | {plain(each['toDisplay'])} "
+            f"| {plain(each['reasoning'])} |"
             for each in data["inferredRelationships"]
         ]
     return "\n".join(lines) + "\n"
 
 
-def _plain(words: str) -> str:
+def plain(words: str) -> str:
+    """One line of a source's words, escaped for Markdown."""
     return " ".join(words.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

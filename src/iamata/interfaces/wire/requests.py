@@ -20,6 +20,7 @@ from iamata.model.scope import Subject, patient
 from iamata.model.session import Session, Speaker, Turn
 from iamata.model.statement import Aspect
 
+_DATE_CHARS = len("2026-02-13")
 Words = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -179,7 +180,7 @@ def moment(said: str | None, name: str) -> datetime | None:
     if not said:
         return None
     try:
-        if len(said) == len("2026-02-13"):
+        if len(said) == _DATE_CHARS:
             return datetime.combine(datetime.fromisoformat(said).date(), time(23, 59, 59), UTC)
         at = datetime.fromisoformat(said)
     except ValueError:
@@ -187,6 +188,12 @@ def moment(said: str | None, name: str) -> datetime | None:
     if at.tzinfo is None:
         raise BadInput("a time has an offset (`Z` or `%2B02:00`)", place=name)
     return at
+
+
+def beginning(said: str | None, name: str) -> datetime | None:
+    """`since`: as `moment`, but a date means the beginning of that day in UTC."""
+    at = moment(said, name)
+    return at.replace(hour=0, minute=0, second=0) if at is not None and said and len(said) == _DATE_CHARS else at
 
 
 def new_session_id(said: str) -> str:

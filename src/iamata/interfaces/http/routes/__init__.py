@@ -9,7 +9,6 @@ from iamata.interfaces.http.routes import (
     graph,
     ingestions,
     patients,
-    pending,
     reports,
     review,
     sessions,
@@ -25,5 +24,4 @@ ROUTERS: tuple[APIRouter, ...] = (
     reports.router,
     review.router,
     contexts.router,
-    pending.router,
 )

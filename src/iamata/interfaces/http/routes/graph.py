@@ -1,4 +1,4 @@
-"""The graph: nodes and edges by type."""
+"""The graph: nodes and edges by type, listed, one by one, and by query."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from iamata.errors import NotFound
-from iamata.interfaces.http.asking import Here, Moments, Pages, When, Who, listed
+from iamata.interfaces.http.asking import MOST_PER_PAGE, Here, JsonBody, Moments, Pages, When, Who, listed
 from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.schemas import query_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.edges import EDGE_TYPES, EdgeType, one, touching
 from iamata.interfaces.wire.nodes import NODE_TYPES, NodeType, find
+from iamata.interfaces.wire.queries import fields_of, read_query
 from iamata.interfaces.wire.values import page
 from iamata.interfaces.wire.view import GraphView
 from iamata.model.access import Access
@@ -56,6 +58,17 @@ def get_node(served: Here, access: Who, patient_id: str, type: str, node_id: str
     return json_reply(node)
 
 
+@router.post("/nodes/{type}/query", operation_id="query-nodes", openapi_extra=query_schema())
+def query_nodes(served: Here, access: Who, patient_id: str, type: str, body: JsonBody, when: When) -> Response:
+    """A page of the nodes of one type that a filter holds for, sorted. Fields, operators and order are those of the
+    reference (queries)."""
+    kind = _node_type(type)
+    query = read_query(body, fields_of(type), most_per_page=MOST_PER_PAGE)
+    view = _view(served, patient_id, when, access)
+    data, total = query.answer(kind.ids(view), lambda id: kind.one(view, id))
+    return json_reply(page(data, total, query.number, query.size))
+
+
 @router.get("/edges/{type}/items", operation_id="list-edges")
 def list_edges(
     served: Here,
@@ -86,3 +99,14 @@ def get_edge(served: Here, access: Who, patient_id: str, type: str, edge_id: str
     if edge_id not in set(kind.ids(view)):
         raise NotFound(what="edge")
     return json_reply(one(kind, view, edge_id))
+
+
+@router.post("/edges/{type}/query", operation_id="query-edges", openapi_extra=query_schema())
+def query_edges(served: Here, access: Who, patient_id: str, type: str, body: JsonBody, when: When) -> Response:
+    """A page of the edges of one type that a filter holds for, sorted. Fields, operators and order are those of the
+    reference (queries)."""
+    kind = _edge_type(type)
+    query = read_query(body, fields_of(type), most_per_page=MOST_PER_PAGE)
+    view = _view(served, patient_id, when, access)
+    data, total = query.answer(kind.ids(view), lambda id: one(kind, view, id))
+    return json_reply(page(data, total, query.number, query.size))

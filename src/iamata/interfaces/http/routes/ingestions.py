@@ -5,18 +5,31 @@ An ingestion answers as soon as it is durable, with `pending`; `?wait=` holds th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Annotated
 from urllib.parse import quote
 from uuid import uuid4
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+import msgspec
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
+from iamata.engine.writing import Sent, Talk
 from iamata.errors import Conflict, NotFound
-from iamata.interfaces.http.asking import FhirBody, Here, JsonBody, Pages, Who, listed, media_type, wait_s
+from iamata.interfaces.http.asking import (
+    FhirBody,
+    Here,
+    JsonBody,
+    Pages,
+    Who,
+    documents_body,
+    listed,
+    media_type,
+    wait_s,
+)
 from iamata.interfaces.http.problems import OutOfRange
 from iamata.interfaces.http.replies import json_reply
-from iamata.interfaces.http.schemas import body_schema, fhir_schema
+from iamata.interfaces.http.schemas import body_schema, documents_schema, fhir_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.receipts import receipt, receipts, split_id
@@ -24,14 +37,59 @@ from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, contin
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
 from iamata.model.document import IngestionStatus
+from iamata.model.provenance import SourceKind
 from iamata.model.session import Turn
 
 router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["ingestions"])
 
-Wait = Annotated[str | None, Query(description="`true`, or for how many seconds to wait until it is formed.")]
-Source = Annotated[str | None, Query(description="The sending system; provenance, never the author.")]
-SourceHeader = Annotated[str | None, Header(alias="Iamata-Source")]
+CDA = ("application/cda+xml", "application/xml", "text/xml")
+HL7V2 = (
+    "application/hl7-v2",
+    "application/hl7-v2+er7",
+    "x-application/hl7-v2+er7",
+    "text/plain",
+    "application/octet-stream",
+)
+X12 = ("application/edi-x12", "application/x12", "text/plain", "application/octet-stream")
+
+CdaBody = Annotated[list[Sent], Depends(documents_body(*CDA))]
+Hl7Body = Annotated[list[Sent], Depends(documents_body(*HL7V2))]
+X12Body = Annotated[list[Sent], Depends(documents_body(*X12))]
+AnyBody = Annotated[list[Sent], Depends(documents_body())]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=255)]
+
+
+class How(msgspec.Struct, frozen=True):
+    """How a submission is to be taken: how long to wait until it is formed, from which system, of what sort."""
+
+    wait_s: float
+    source: str
+    source_kind: SourceKind | None
+
+
+def heard(
+    served: Here,
+    wait: Annotated[
+        str | None, Query(description="`true`, or for how many seconds to wait until it is formed.")
+    ] = None,
+    source: Annotated[str | None, Query(description="The sending system; provenance, never the author.")] = None,
+    source_header: Annotated[str | None, Header(alias="Iamata-Source")] = None,
+) -> How:
+    """How talk is taken: what its source is needs no saying."""
+    return How(wait_s(served, wait), source or source_header or "", None)
+
+
+def how(
+    said: Annotated[How, Depends(heard)],
+    source_kind: Annotated[
+        SourceKind | None, Query(alias="sourceKind", description="What sort of system that is. Default: ehr.")
+    ] = None,
+) -> How:
+    return msgspec.structs.replace(said, source_kind=source_kind)
+
+
+Heard = Annotated[How, Depends(heard)]
+Hows = Annotated[How, Depends(how)]
 
 
 def _check_patient(served: Served, patient_id: str, access: Access) -> None:
@@ -40,30 +98,70 @@ def _check_patient(served: Served, patient_id: str, access: Access) -> None:
         check_new(patient_id, "patient")
 
 
-@router.post("/ingestions/fhir/r4", operation_id="ingest-fhir-r4", openapi_extra=fhir_schema())
-def ingest_fhir_r4(
-    served: Here,
-    access: Who,
-    request: Request,
+def _taken(
+    served: Served,
+    access: Access,
     patient_id: str,
-    body: FhirBody,
-    wait: Wait = None,
-    source: Source = None,
-    source_header: SourceHeader = None,
+    documents: Sequence[Sent],
+    format: str,
+    how: How,
 ) -> Response:
-    """A FHIR R4 Bundle or one resource. What is held already stages nothing."""
+    """All of the documents accepted, or none: one receipt for the request."""
     _check_patient(served, patient_id, access)
-    seconds = wait_s(served, wait)
-    made = served.engine.ingest(
+    made = served.engine.ingest_many(
         patient_id,
-        body,
-        format="fhir/r4",
-        media_type=media_type(request),
-        source=source or source_header or "",
+        documents,
+        format=format,
+        source=how.source,
+        source_kind=how.source_kind,
         form=False,
         access=access,
     )
-    return json_reply(receipt(served.await_settled(made, seconds, access)))
+    return json_reply(receipts(served.await_all(made, how.wait_s, access)))
+
+
+@router.post("/ingestions/fhir/r4", operation_id="ingest-fhir-r4", openapi_extra=fhir_schema())
+def ingest_fhir_r4(served: Here, access: Who, request: Request, patient_id: str, body: FhirBody, how: Hows) -> Response:
+    """A FHIR R4 Bundle or one resource. What is held already stages nothing."""
+    return _taken(served, access, patient_id, [Sent(body, "", media_type(request))], "fhir/r4", how)
+
+
+@router.post("/ingestions/fhir/r5", operation_id="ingest-fhir-r5", openapi_extra=fhir_schema())
+def ingest_fhir_r5(served: Here, access: Who, request: Request, patient_id: str, body: FhirBody, how: Hows) -> Response:
+    """A FHIR R5 Bundle or one resource. What is held already stages nothing."""
+    return _taken(served, access, patient_id, [Sent(body, "", media_type(request))], "fhir/r5", how)
+
+
+@router.post("/ingestions/cda/r2", operation_id="ingest-cda-r2", openapi_extra=documents_schema(*CDA))
+def ingest_cda_r2(served: Here, access: Who, patient_id: str, documents: CdaBody, how: Hows) -> Response:
+    """A CDA R2 document (C-CDA), or several as parts. If one of them cannot be read, none is stored."""
+    return _taken(served, access, patient_id, documents, "cda/r2", how)
+
+
+@router.post("/ingestions/hl7v2", operation_id="ingest-hl7v2", openapi_extra=documents_schema(*HL7V2))
+def ingest_hl7v2(served: Here, access: Who, patient_id: str, documents: Hl7Body, how: Hows) -> Response:
+    """HL7 v2 messages in their delimited form: one, many, or a batch; or several of these as parts."""
+    return _taken(served, access, patient_id, documents, "hl7v2", how)
+
+
+@router.post("/ingestions/x12", operation_id="ingest-x12", openapi_extra=documents_schema(*X12))
+def ingest_x12(served: Here, access: Who, patient_id: str, documents: X12Body, how: Hows) -> Response:
+    """X12 interchanges; or several of these as parts."""
+    return _taken(served, access, patient_id, documents, "x12", how)
+
+
+@router.post("/ingestions/documents", operation_id="ingest-documents", openapi_extra=documents_schema())
+def ingest_documents(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    documents: AnyBody,
+    how: Hows,
+    name: Annotated[str | None, Query(description="The file's name; goes before a Content-Disposition.")] = None,
+) -> Response:
+    """A document of any format that is read, told by its bytes (then by media type and name); or several as parts. If
+    one of them cannot be read, none is stored."""
+    return _taken(served, access, patient_id, documents, "", how)
 
 
 @router.post("/ingestions/sessions", operation_id="ingest-sessions", openapi_extra=body_schema(SessionsBody))
@@ -72,28 +170,19 @@ def ingest_sessions(
     access: Who,
     patient_id: str,
     body: JsonBody,
-    wait: Wait = None,
-    source: Source = None,
-    source_header: SourceHeader = None,
+    how: Heard,
     key: Key = None,
 ) -> Response:
     """One or more transcripts, each the whole talk so far. If one of them is refused, none is stored."""
     _check_patient(served, patient_id, access)
-    seconds = wait_s(served, wait)
     sent = read(body, SessionsBody).sessions
     talks = [turns(each.messages, f"/sessions/{index}/messages") for index, each in enumerate(sent)]
     names = [_session_id(patient_id, each, index, key) for index, each in enumerate(sent)]
-    if len(set(names)) < len(names):
-        raise Conflict("two transcripts of one request name the same session")
     for name, talk in zip(names, talks, strict=True):
         _check_continues(served, access, patient_id, name, talk)
-    made = [
-        served.engine.append(
-            patient_id, name, talk, whole=True, source=source or source_header or "", form=False, access=access
-        )
-        for name, talk in zip(names, talks, strict=True)
-    ]
-    settled = [served.await_settled(each, seconds, access) for each in made]
+    told = [Talk(name, talk) for name, talk in zip(names, talks, strict=True)]
+    made = served.engine.append_many(patient_id, told, whole=True, source=how.source, form=False, access=access)
+    settled = served.await_all(made, how.wait_s, access)
     return json_reply(receipts(settled, turns=[len(talk) for talk in talks]))
 
 

@@ -1,4 +1,4 @@
-"""Reports on one patient: how facts were resolved, what reconciliation came to, and what still conflicts."""
+"""Reports on one patient: how facts were resolved, what reconciliation came to, what changed, what still conflicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from fastapi import APIRouter, Query, Response
 from iamata.interfaces.http.asking import Here, Pages, When, Who
 from iamata.interfaces.http.replies import json_reply
 from iamata.interfaces.wire.answers import conflicts
+from iamata.interfaces.wire.changes import changes, changes_markdown
 from iamata.interfaces.wire.reports import reconciliation, reconciliation_markdown, resolution
+from iamata.interfaces.wire.requests import beginning
 from iamata.interfaces.wire.values import page
 
 router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["reports"])
@@ -42,6 +44,26 @@ def get_reconciliation(
         return json_reply(reconciliation(view))
     headers = {"Cache-Control": "no-store"}
     return Response(reconciliation_markdown(view), media_type="text/markdown", headers=headers)
+
+
+@router.get("/changes", operation_id="list-changes")
+def list_changes(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    when: When,
+    since: Annotated[
+        str, Query(description="Compared with what had been received by then. ISO 8601; a date means its beginning.")
+    ],
+    format: Annotated[str, Query(pattern="^(json|markdown)$")] = "json",
+) -> Response:
+    """What became different since a moment: facts added, gone and changed, merges, conflicts, and what was said."""
+    report = served.engine.report(
+        patient_id, since=beginning(since, "since"), known_at=when.known_at, true_at=when.true_at, access=access
+    )
+    if format == "json":
+        return json_reply(changes(report))
+    return Response(changes_markdown(report), media_type="text/markdown", headers={"Cache-Control": "no-store"})
 
 
 @router.get("/conflicts", operation_id="list-conflicts")
