@@ -98,7 +98,7 @@ def measure(file: Path, runs: int) -> dict[str, Any]:
 
 
 def loaded_megabytes(fresh: Callable[[], Engine], body: bytes) -> float:
-    """What holding one loaded patient costs: Python allocations that stay after a load, its fold and a first context."""
+    """What holding one loaded patient costs: allocations that stay after a load, its fold and a first context."""
     with fresh() as engine:
         engine.ingest("warm", body, source="ehr")
         asked = ContextRequest(subjects=(patient("warm"),), task="general", budget_tokens=2000)

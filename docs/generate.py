@@ -26,7 +26,7 @@ import typer
 from typer.main import get_command
 
 import iamata
-from docs import replay
+from docs import agents, queries, replay
 from iamata import Engine
 from iamata.authority import profiles
 from iamata.connectors import registry
@@ -108,14 +108,24 @@ def python() -> str:
     return "\n".join(text)
 
 
+def _commands(group: typer.core.TyperGroup, before: str = "") -> Iterable[tuple[str, Any]]:
+    """Every command by its words, a group before those in it."""
+    for name, command in group.commands.items():
+        yield before + name, command
+        if isinstance(command, typer.core.TyperGroup):
+            yield from _commands(command, f"{before}{name} ")
+
+
 def command_line() -> str:
     """Every command with its help and options."""
     root = get_command(app)
     assert isinstance(root, typer.core.TyperGroup)
     text = [f"{HEADER}# Command line: `iamata`\n", _doc_text(root.help or ""), "", EXIT_CODES, ""]
     text += ["The database is `--db`, else `IAMATA_DB`, else `iamata.db` here. Reading never makes one.", ""]
-    text += [_table(("command", "what"), [(f"[`{n}`](#iamata-{n})", _first(c.help)) for n, c in root.commands.items()])]
-    for name, command in root.commands.items():
+    commands = list(_commands(root))
+    links = [(f"[`{n}`](#iamata-{n.replace(' ', '-')})", _first(c.help or "")) for n, c in commands]
+    text += [_table(("command", "what"), links)]
+    for name, command in commands:
         text += ["", f"## `iamata {name}`", ""]
         arguments = [p for p in command.params if p.param_type_name == "argument"]
         options = [p for p in command.params if p.param_type_name == "option"]
@@ -219,7 +229,7 @@ def formats() -> dict[str, str]:
     """One page for each connector that reads something, and a page that lists them."""
     packages: dict[str, list[str]] = defaultdict(list)
     for format, reader in registry.READERS.items():
-        module = reader.__module__.split(".")
+        module = getattr(reader, "func", reader).__module__.split(".")
         packages[".".join(module[:3])].append(format)
     made: dict[str, str] = {}
     index = []
@@ -311,6 +321,8 @@ def reference() -> str:
         ("[python.md](python.md)", "the engine's verbs, values and errors"),
         ("[cli.md](cli.md)", "the command line"),
         ("[http.md](http.md)", "routes, parameters, bodies, problems"),
+        ("[queries.md](queries.md)", "what nodes and edges can be asked for: filters, order, fields"),
+        ("[mcp.md](mcp.md)", "tools, resources and prompts for agents"),
         ("[settings.md](settings.md)", "settings and their environment variables"),
         ("[formats.md](formats.md)", "what documents are read, and what becomes of each type"),
         ("[attribution.md](attribution.md)", "the rules that say who wrote or said it"),
@@ -329,6 +341,8 @@ def pages() -> dict[Path, str]:
         "python.md": python(),
         "cli.md": command_line(),
         "http.md": http(),
+        "queries.md": f"{HEADER}{queries.page(_table)}",
+        "mcp.md": f"{HEADER}{agents.page(_table, _json_type)}",
         "settings.md": settings(),
         "attribution.md": attribution(),
         **formats(),
