@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 from typing import Any
 
@@ -153,3 +154,10 @@ def test_a_context_is_about_exactly_one_patient(engine: Engine) -> None:
     for subjects in ((CLINIC,), (patient("p"), patient("q"))):
         with pytest.raises(BadInput, match="exactly one patient"):
             engine.context(ContextRequest(subjects=subjects, task="general", budget_tokens=100))
+
+
+def test_entries_are_read_as_they_were_known_by_a_moment(engine: Engine) -> None:
+    held = entry(CLINIC, EntryKind.GUIDELINE, AttributionKind.SYSTEM)
+    engine.put_entry(held)
+    assert engine.entries(held.subject, known_at=held.recorded_at) == [held]
+    assert engine.entries(held.subject, known_at=held.recorded_at - timedelta(seconds=1)) == []

@@ -329,10 +329,12 @@ class Reading(Door):
         self._audit("document", access, subject, (document,))
         return found.media_type, body
 
-    def entries(self, subject: Subject, *, access: Access | None = None) -> list[Entry]:
-        """Every version of every entry of an organization, operator or agent, by id and version."""
+    def entries(
+        self, subject: Subject, *, known_at: datetime | None = None, access: Access | None = None
+    ) -> list[Entry]:
+        """Every version of every entry of an organization, operator or agent recorded by then, by id and version."""
         access, subject = self._begin("entries", "read", access, subject)
-        found = self._store.entries(subject)
+        found = [e for e in self._store.entries(subject) if known_at is None or e.recorded_at <= known_at]
         self._audit("entries", access, subject, tuple(entry.id for entry in found))
         return found
 
