@@ -369,7 +369,7 @@ def test_every_decision_is_in_their_list() -> None:
 # ------------------------------------------------------------------------------------------------ nothing leaks in
 
 
-_MACHINE = re.compile(r"(?<![\w./:-])(?:/work/|/tmp/bash|/home/[a-z]|/Users/[A-Za-z]|/root/|[A-Z]:\\\\Users)")
+_MACHINE = re.compile(r"(?<![\w./:-])(?:/(?:work|root)/|/tmp/[a-z]+_jobs|/home/[a-z]|/Users/[A-Za-z]|[A-Z]:\\\\Users)")
 
 
 def tracked(*more: str) -> list[str]:
