@@ -124,7 +124,12 @@ def test_a_complication_is_read_from_the_names_of_icd_10_cm() -> None:
 
 def test_a_plain_code_shares_what_is_said_of_the_group_it_is_under() -> None:
     assert "type-2-diabetes-mellitus" in knowledge.told_of("icd10cm|E1122")
-    assert "diabetes-mellitus" in knowledge.told_of("icd10cm|E1122")
+
+
+def test_a_kind_inherits_nothing_by_a_row_that_nobody_has_reviewed() -> None:
+    """`kb_kinds` holds judgements of ours: a clinician has yet to look, so none of them reaches a link or a gap."""
+    assert all(row["source"] == "unreviewed" for row in tables.rows("kb_kinds"))
+    assert "diabetes-mellitus" not in knowledge.told_of("icd10cm|E1122")
 
 
 def test_another_kind_does_not_share_what_is_said_of_the_wider_condition() -> None:
