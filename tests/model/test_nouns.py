@@ -46,7 +46,7 @@ from iamata.model.provenance import Place, Provenance, RecordIdentity
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import Message, Session
-from iamata.model.sighting import Retraction, Sighting
+from iamata.model.sighting import Rereading, Retraction, Sighting
 from iamata.model.stamp import Moment
 from iamata.model.statement import Aspect, Kind, Statement
 
@@ -160,6 +160,7 @@ WITH_MOMENTS: list[Any] = [
     RECEIPT,
     Sighting("st_1", "en_1", Place("/entry/0"), NOW),
     Retraction("ehr", NOW),
+    Rereading(number=1, at=NOW, documents=frozenset({"en_1"})),
     memory(),
     entry(),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from store_samples import NOW, bundle, memory_of, turns
 
 from iamata.errors import Unavailable
@@ -130,6 +131,9 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
     else:
         store.accept(bundle(mint, ["c1", "n1"]), NOW)
         store.retract("leo", "Northside", NOW)
+        again = bundle(mint, ["c1", "n1"], ingestion="in_again")
+        again = replace(again, receipt=replace(again.receipt, document=again.document.id if again.document else ""))
+        store.reread("leo", [again], store.version("leo") or 0, NOW)
         foreign = RecordRef("Northside", "Condition/c1")
         ruling = Ruling(id="ru_1", kind=RulingKind.NOT_THIS_PATIENT, by="operator/x", decided_at=NOW, left=foreign)
         store.rule("leo", ruling, NOW)
@@ -140,7 +144,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
             assert work is not None
             memories = [memory_of(mint, m) for m in talk.messages] if work.ingestion == "in_turns" else []
             assert store.finish(work, memories, None, NOW)
-        column = "id"
+        column = "at" if table == "rereadings" else "id"
     before = sql(f"select * from {table}")
     assert before
     with pytest.raises(Exception, match=f"{table} is append only"):
@@ -212,6 +216,29 @@ def test_a_database_that_is_behind_is_brought_up_to_date_with_what_it_holds(
     assert store.check()["schema"] == str(len(migrations()))
     assert sql("select mark from tombstones") == [("m",)]
     assert store.audit_verify() == []
+
+
+def test_what_was_stored_before_documents_could_be_read_again_counts_as_first_read(
+    databases: Any, empty: Callable[[], Database], sql: Sql
+) -> None:
+    database = empty()
+    database.migrate(migrations()[:4])
+    database.close()
+    sql("insert into patients values ('leo', 't', 't', 1, 1, :key)", key=b"k")
+    sql("insert into documents values ('leo', 'en_1', 1, 't', :head, :body)", head=b"h", body=b"b")
+    sql("insert into statements values ('leo', 'st_1', 1, 'condition', 'ccda/1', :body)", body=b"s")
+    sql("insert into passages values ('leo', 'ps_1', 1, 'ccda/1', :body)", body=b"p")
+    sql("insert into sightings values ('leo', 'si_1', 1, 'st_1', 'en_1', 't', :body)", body=b"w")
+    databases.open()
+    assert sql("select id, rereading, sequence, kind, reader from statements") == [
+        ("st_1", 0, 1, "condition", "ccda/1")
+    ]
+    assert sql("select id, rereading, sequence, reader from passages") == [("ps_1", 0, 1, "ccda/1")]
+    assert sql("select id, rereading, item, document from sightings") == [("si_1", 0, "st_1", "en_1")]
+    for table, held in (("statements", b"s"), ("passages", b"p"), ("sightings", b"w")):
+        assert [bytes(body) for (body,) in sql(f"select body from {table}")] == [held]
+        with pytest.raises(Exception, match=f"{table} is append only"):
+            sql(f"update {table} set id = 'y'")
 
 
 def test_a_database_from_a_newer_iamata_is_left_alone(databases: Any, make_store: Any, sql: Sql) -> None:

@@ -12,6 +12,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from store_samples import LATER, NOW, bundle, memory_of, turns
 
 from iamata.errors import NotFound, Unavailable
@@ -182,8 +183,8 @@ def test_bodies_that_changed_places_are_detected(store: DatabaseStore, mint: IdM
     sql("delete from statements")
     for id, body in ((one, second), (two, first)):
         sql(
-            "insert into statements (patient, id, sequence, kind, reader, body) "
-            "values ('leo', :id, :sequence, :kind, :reader, :body)",
+            "insert into statements (patient, id, rereading, sequence, kind, reader, body) "
+            "values ('leo', :id, 0, :sequence, :kind, :reader, :body)",
             id=id,
             sequence=row[0],
             kind=row[1],
@@ -201,14 +202,37 @@ def test_a_sighting_that_was_given_to_another_item_is_detected(store: DatabaseSt
     )
     sql("delete from sightings")
     sql(
-        "insert into sightings (patient, id, sequence, item, document, received_at, body) "
-        "values ('leo', :id, 1, :item, :document, '2026-02-15T09:00:00.000000+00:00', :body)",
+        "insert into sightings (patient, id, rereading, sequence, item, document, received_at, body) "
+        "values ('leo', :id, 0, 1, :item, :document, '2026-02-15T09:00:00.000000+00:00', :body)",
         id=id,
         item=other,
         document=document,
         body=body,
     )
     assert item != other
+    with pytest.raises(Unreadable):
+        store.held("leo")
+
+
+@pytest.mark.parametrize("table", ["statements", "passages", "sightings"])
+def test_an_item_that_was_given_to_another_rereading_is_detected(
+    store: DatabaseStore, mint: IdMint, sql: Sql, table: str
+) -> None:
+    first = bundle(mint, ["c1", "n1"])
+    store.accept(first, NOW)
+    assert first.document is not None
+    again = replace(first, receipt=replace(first.receipt, id="in_again", document=first.document.id))
+    store.reread("leo", [again], 1, NOW)
+    store.held("leo")
+    copied = f"insert into {table} (patient, id, rereading, sequence, {{0}}) select patient, {{1}}, 1, sequence, {{0}} "
+    columns = {
+        "statements": "kind, reader, body",
+        "passages": "reader, body",
+        "sightings": "item, document, received_at, body",
+    }[table]
+    id = "id || 'x'" if table == "sightings" else "id"
+    sql(f"delete from {table} where rereading = 1")
+    sql(copied.format(columns, id) + f"from {table} where rereading = 0")
     with pytest.raises(Unreadable):
         store.held("leo")
 

@@ -20,6 +20,7 @@ _WRITES = (
     "delete_patient",
     "ingest",
     "append",
+    "reread",
     "retract",
     "put_entry",
 )

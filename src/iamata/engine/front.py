@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import Self
 
 from iamata.engine import terminologies
-from iamata.engine.pulling import Pulling
 from iamata.engine.reading import Reading
+from iamata.engine.rereading import Rereading
 from iamata.ports import KeyStore
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Pulling, Reading):
+class Engine(Rereading, Reading):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

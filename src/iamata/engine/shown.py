@@ -11,22 +11,25 @@ import msgspec
 
 from iamata.model.document import Document, Receipt, Staged
 from iamata.model.graph import Held
-from iamata.model.sighting import Sighting
+from iamata.model.sighting import Rereading, Sighting
 from iamata.model.statement import EVENT_KINDS, FACT_KINDS, Kind, Label
 
 Sees = Callable[[tuple[Label, ...]], bool]
 
 
 def hidden_items(held: Held, sees: Sees) -> dict[str, Kind | None]:
-    """The statements (with their kind) and passages (None) that do not exist for the reader, by id."""
-    hidden: dict[str, Kind | None] = {s.id: s.kind for s in held.statements if not sees(s.labels)}
-    return hidden | {p.id: None for p in held.passages if not sees(p.labels)}
+    """The statements (with their kind) and passages (None) that do not exist for the reader, by id: those that any
+    reading of their document labelled so."""
+    read: tuple[Held | Rereading, ...] = (held, *held.rereadings)
+    hidden: dict[str, Kind | None] = {s.id: s.kind for each in read for s in each.statements if not sees(s.labels)}
+    return hidden | {p.id: None for each in read for p in each.passages if not sees(p.labels)}
 
 
 def holds_hidden(held: Held, document: str, sees: Sees) -> bool:
     """Does an item that is hidden stand in this document? Then its bytes cannot be shown."""
     hidden = hidden_items(held, sees)
-    return any(seen.document == document and seen.item in hidden for seen in held.sightings)
+    read: tuple[Held | Rereading, ...] = (held, *held.rereadings)
+    return any(seen.document == document and seen.item in hidden for each in read for seen in each.sightings)
 
 
 def is_retracted(held: Held, document: Document) -> bool:
@@ -49,7 +52,7 @@ def receipts_for(receipts: Iterable[Receipt], held: Held, sees: Sees) -> list[Re
 
 
 def _without(receipt: Receipt, held: Held, hidden: dict[str, Kind | None]) -> Receipt | None:
-    seen = [s for s in held.sightings if s.document == receipt.document] if hidden and receipt.document else []
+    seen = _seen(receipt, held) if hidden and receipt.document else []
     gone = [s for s in seen if s.item in hidden]
     if not gone:
         return receipt
@@ -68,8 +71,24 @@ def _without(receipt: Receipt, held: Held, hidden: dict[str, Kind | None]) -> Re
     )
 
 
+def _seen(receipt: Receipt, held: Held) -> list[Sighting]:
+    """What its reading of the document saw."""
+    return [s for s in (_rereading(receipt, held) or held).sightings if s.document == receipt.document]
+
+
+def _rereading(receipt: Receipt, held: Held) -> Rereading | None:
+    """The rereading that a receipt is of, if it is of one."""
+    found = (a for a in held.rereadings if a.at == receipt.received_at and receipt.document in a.documents)
+    return next(found, None)
+
+
 def _brought(receipt: Receipt, held: Held, items: set[str]) -> list[str]:
     """Those of the items that this submission was the first to bring."""
+    again = _rereading(receipt, held)
+    if again is not None:
+        earlier = [held.sightings, *(a.sightings for a in held.rereadings if a.number < again.number)]
+        known = {seen.item for sightings in earlier for seen in sightings}
+        return [item for item in items if item not in known]
     first: dict[str, Sighting] = {}
     for seen in held.sightings:
         if seen.item in items and (seen.item not in first or seen.received_at < first[seen.item].received_at):

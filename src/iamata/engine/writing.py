@@ -16,6 +16,7 @@ from iamata.engine.transcripts import unseen
 from iamata.errors import BadInput, IamataError, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.learned import learn
+from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Receipt
 from iamata.model.entry import Entry
@@ -345,7 +346,7 @@ class Writing(Door):
                     continue
                 held = {
                     s.provenance.record.reference
-                    for s in self._graphs.held(row.id).statements
+                    for s in as_read(self._graphs.held(row.id), None).statements
                     if s.source == source and s.provenance.record.reference in records
                 }
                 if held:

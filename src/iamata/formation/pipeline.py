@@ -28,6 +28,7 @@ from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
 from iamata.formation.references import Directory
+from iamata.formation.rereadings import as_read
 from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import Clock
 from iamata.model.coding import CodedText
@@ -63,6 +64,7 @@ def form(
     held: Held, *, moment: Moment, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True
 ) -> Graph:
     """Fold what is held. `visible` says whether an item with these labels exists for the reader."""
+    held = as_read(held, moment.known_at)
     sightings = _sightings(held, moment)
     rulings = in_force(held.rulings, moment.known_at)
     statements = [

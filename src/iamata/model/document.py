@@ -106,3 +106,12 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         check_aware("received_at", self.received_at)
         check_aware("started_at", self.started_at)
         check_aware("completed_at", self.completed_at)
+
+
+class Reread(msgspec.Struct, frozen=True):
+    """What became of reading documents again: of how many, a receipt for each that says something else now (by time of
+    receipt), and a line for each that cannot be read any more: it keeps what it said before."""
+
+    documents: int
+    receipts: tuple[Receipt, ...]
+    kept: tuple[IntakeLine, ...]

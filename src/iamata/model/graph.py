@@ -16,14 +16,17 @@ from iamata.model.provenance import SourceKind
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import Session
-from iamata.model.sighting import Retraction, Sighting
+from iamata.model.sighting import Rereading, Retraction, Sighting
 from iamata.model.stamp import Moment
 from iamata.model.statement import Reference, Statement
 
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """Everything stored of one patient: the set that the fold is a function of. Orders carry no meaning, but for the
-    messages of a session. `version` counts accepted changes; `sources` says what sort of system each source is."""
+    messages of a session. `version` counts accepted changes; `sources` says what sort of system each source is.
+
+    `statements`, `passages` and `sightings` are as first read; what became of them since is in `rereadings`, by number.
+    """
 
     subject: Subject
     version: int = 0
@@ -35,6 +38,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     memories: tuple[Memory, ...] = ()
     rulings: tuple[Ruling, ...] = ()
     retractions: tuple[Retraction, ...] = ()
+    rereadings: tuple[Rereading, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
 
 

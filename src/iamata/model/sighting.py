@@ -1,4 +1,6 @@
-"""When and where was it seen? One statement (or passage) in one document, at one place, at one moment."""
+"""When and where was it seen? One statement (or passage) in one document, at one place, at one moment.
+
+And what ends that: a source that is taken out, a document that is read again."""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from datetime import datetime
 import msgspec
 
 from iamata.model.clinical_time import check_aware
+from iamata.model.passage import Passage
 from iamata.model.provenance import Place
+from iamata.model.statement import Statement
 
 
 class Sighting(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):
@@ -33,6 +37,24 @@ class Retraction(msgspec.Struct, frozen=True, order=True, gc=False):
 
     source: str
     at: datetime
+
+    def __post_init__(self) -> None:
+        check_aware("at", self.at)
+
+
+class Rereading(msgspec.Struct, frozen=True, kw_only=True):
+    """Documents of a patient were read again, by readers that say something else of them than those before.
+
+    `number` counts from 1. For `documents` the `sightings` here stand in place of all earlier ones; `statements` and
+    `passages` are the items that say something else than before, or are new. Known from `at` on.
+    """
+
+    number: int
+    at: datetime
+    documents: frozenset[str]
+    statements: tuple[Statement, ...] = ()
+    passages: tuple[Passage, ...] = ()
+    sightings: tuple[Sighting, ...] = ()
 
     def __post_init__(self) -> None:
         check_aware("at", self.at)

@@ -8,35 +8,45 @@ and all their sightings are held: such a repeat adds only its receipt, and the f
 in other bytes (split, reordered) stages nothing, but its sightings are new and belong to what the fold sees, so they
 count as a change of the graph. When a source was retracted since, its bytes are seen anew: sightings are told apart
 by the retraction they follow.
+
+Bytes that are held are never read otherwise by being sent again, even if a better reader says more of them: that is
+what rereading is for, which adds what is said otherwise beside what was said before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from datetime import datetime
 
 import msgspec
 
 from iamata.errors import Conflict, InvalidValue, NotFound, Unavailable
-from iamata.model.document import IngestionStatus, Receipt, Staged
-from iamata.model.passage import Passage
+from iamata.model.document import Document, IngestionStatus, Receipt, Staged
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Scope
 from iamata.model.session import Message
-from iamata.model.sighting import Sighting
-from iamata.model.statement import EVENT_KINDS, FACT_KINDS, Kind, Statement
+from iamata.model.statement import EVENT_KINDS, FACT_KINDS
 from iamata.ports import Accepted, KeyStore
+from iamata.store import codec
 from iamata.store.codec import encode, text_of
 from iamata.store.database import Bound, Database, Transaction
+from iamata.store.rows import Row, passage_rows, sighting_rows, statement_rows
 from iamata.store.sealing import Sealer, key_check
 
-Row = dict[str, Bound]
+
+class _Standing(msgspec.Struct, frozen=True):
+    """Where a submission meets what is held: the id of the last retraction of its source (empty if there is none),
+    whether its bytes were received since, and the rereading that says what they hold (0: as first read)."""
+
+    retraction: str
+    repeats: bool
+    rereading: int
 
 
 class _Sealed(msgspec.Struct):
-    """The rows of one submission, ready to be inserted but for their `sequence`. `epoch`: see `_epoch`."""
+    """The rows of one submission, ready to be inserted but for their `sequence`."""
 
-    epoch: str
+    standing: _Standing
     source: Row
     documents: list[Row]
     facts: list[Row]
@@ -84,14 +94,14 @@ def accept(
         _check(each, accepted[0])
     key = keys.get_or_create(patient)
     sealer = Sealer(patient, key, random_bytes)
-    sealed = [_seal(database, sealer, each) for each in accepted]
+    sealed = [_seal_new(database, sealer, each) for each in accepted]
     receipts: list[Receipt] = []
     with database.writing() as tx:
         counters = lock_patient(tx, keys, patient, key, at)
         for each, rows in zip(accepted, sealed, strict=True):
-            epoch = _epoch(tx, sealer, each)
-            if epoch != rows.epoch:  # the source was retracted between sealing and locking
-                rows.sightings = _sighting_rows(patient, sealer, each.sightings, epoch)
+            standing = _standing(tx, sealer, each)
+            if standing != rows.standing:  # another writer came between sealing and locking
+                rows = _seal(sealer, each, standing, frozenset())
             receipt, counters = _accepted(tx, sealer, each, rows, counters, now)
             receipts.append(receipt)
     return receipts
@@ -121,23 +131,28 @@ def _accepted(
         started_at=None if changed else now,
         completed_at=None if changed else now,
     )
-    tx.run(
-        "insert_receipt",
-        patient=patient,
-        id=receipt.id,
-        sequence=sequence,
-        status=receipt.status.value,
-        received_at=text_of(receipt.received_at),
-        started_at=None if changed else at,
-        completed_at=None if changed else at,
-        body=sealer.seal("receipts", receipt.id, encode(receipt)),
-    )
+    put_receipt(tx, sealer, receipt, sequence)
     if not changed:
         tx.run("count_submission", patient=patient, sequence=sequence)
         return receipt, Patient(counters.version, sequence)
     tx.run("insert_work", patient=patient, sequence=sequence, ingestion=receipt.id, now=at)
     tx.run("count_change", patient=patient, sequence=sequence, version=counters.version + 1, now=at)
     return receipt, Patient(counters.version + 1, sequence)
+
+
+def put_receipt(tx: Transaction, sealer: Sealer, receipt: Receipt, sequence: int) -> None:
+    """A new receipt under its number."""
+    tx.run(
+        "insert_receipt",
+        patient=receipt.subject.id,
+        id=receipt.id,
+        sequence=sequence,
+        status=receipt.status.value,
+        received_at=text_of(receipt.received_at),
+        started_at=None if receipt.started_at is None else text_of(receipt.started_at),
+        completed_at=None if receipt.completed_at is None else text_of(receipt.completed_at),
+        body=sealer.seal("receipts", receipt.id, encode(receipt)),
+    )
 
 
 def retract(
@@ -178,37 +193,53 @@ def rule(
             tx.run("count_change", patient=patient, sequence=counters.sequence, version=counters.version + 1, now=at)
 
 
-def _epoch(tx: Transaction, sealer: Sealer, accepted: Accepted) -> str:
-    """The id of the last retraction of this source, empty if there is none."""
-    source = accepted.document.source if accepted.document else accepted.receipt.source
-    rows = tx.rows("retractions", patient=accepted.receipt.subject.id)
-    return next((id for id, at, _body in reversed(rows) if id == sealer.mark("retraction", source, at)), "")
+def _standing(tx: Transaction, sealer: Sealer, accepted: Accepted) -> _Standing:
+    document, patient = accepted.document, accepted.receipt.subject.id
+    source = document.source if document else accepted.receipt.source
+    retractions = [
+        (id, at)
+        for id, at, _body in tx.rows("retractions", patient=patient)
+        if id == sealer.mark("retraction", source, at)
+    ]
+    retraction, until = retractions[-1] if retractions else ("", "")
+    received = tx.rows("received", patient=patient, id=document.id) if document else []
+    if document is None or not received:
+        return _Standing(retraction, False, 0)
+    last = max(at for (at,) in [*received, *tx.rows("last_seen", patient=patient, document=document.id)])
+    number = 0
+    for each, _at, body in tx.rows("rereadings", patient=patient):
+        if document.id in codec.rereadings.decode(sealer.open("rereadings", str(each), body)):
+            number = each
+    return _Standing(retraction, last > until, number)
 
 
-def _seal(database: Database, sealer: Sealer, accepted: Accepted) -> _Sealed:
+def _seal_new(database: Database, sealer: Sealer, accepted: Accepted) -> _Sealed:
     """What is held already is left out: it can only vanish by erasure, which `lock_patient` notices."""
     patient = accepted.receipt.subject.id
     held: set[str] = set()
     with database.reading() as tx:
-        if accepted.statements:
+        standing = _standing(tx, sealer, accepted)
+        if accepted.statements and not standing.repeats:
             held |= {id for (id,) in tx.rows("statement_ids", patient=patient)}
-        if accepted.passages:
+        if accepted.passages and not standing.repeats:
             held |= {id for (id,) in tx.rows("passage_ids", patient=patient)}
-        if accepted.document and tx.rows("has_document", patient=patient, id=accepted.document.id):
-            held.add(accepted.document.id)
-        epoch = _epoch(tx, sealer, accepted)
-    statements = [item for item in {item.id: item for item in accepted.statements}.values() if item.id not in held]
-    passages = [item for item in {item.id: item for item in accepted.passages}.values() if item.id not in held]
-    plain = frozenset(Kind) - FACT_KINDS - EVENT_KINDS
+    return _seal(sealer, accepted, standing, held)
+
+
+def _seal(sealer: Sealer, accepted: Accepted, standing: _Standing, held: Set[str]) -> _Sealed:
+    patient, document = accepted.receipt.subject.id, accepted.document
+    items = not standing.repeats
+    statements = [s for s in {s.id: s for s in accepted.statements}.values() if items and s.id not in held]
+    passages = [p for p in {p.id: p for p in accepted.passages}.values() if items and p.id not in held]
     return _Sealed(
-        epoch=epoch,
+        standing=standing,
         source=_source_row(patient, sealer, accepted),
-        documents=_document_rows(patient, sealer, accepted, held),
-        facts=_statement_rows(patient, sealer, statements, FACT_KINDS),
-        events=_statement_rows(patient, sealer, statements, EVENT_KINDS),
-        others=_statement_rows(patient, sealer, statements, plain),
-        passages=_passage_rows(patient, sealer, passages),
-        sightings=_sighting_rows(patient, sealer, accepted.sightings, epoch),
+        documents=[_document_row(patient, sealer, document, accepted.body)] if document and items else [],
+        facts=statement_rows(patient, sealer, [s for s in statements if s.kind in FACT_KINDS]),
+        events=statement_rows(patient, sealer, [s for s in statements if s.kind in EVENT_KINDS]),
+        others=statement_rows(patient, sealer, [s for s in statements if s.kind not in FACT_KINDS | EVENT_KINDS]),
+        passages=passage_rows(patient, sealer, passages),
+        sightings=_sighting_rows(patient, sealer, accepted, standing) if items else [],
         messages=_message_rows(patient, sealer, accepted.messages),
     )
 
@@ -259,60 +290,20 @@ def _source_row(patient: str, sealer: Sealer, accepted: Accepted) -> Row:
     return {"patient": patient, "id": id, "body": sealer.seal("sources", id, encode((name, kind)))}
 
 
-def _document_rows(patient: str, sealer: Sealer, accepted: Accepted, held: set[str]) -> list[Row]:
-    document = accepted.document
-    if document is None or document.id in held:
-        return []
-    row: Row = {
+def _document_row(patient: str, sealer: Sealer, document: Document, body: bytes) -> Row:
+    return {
         "patient": patient,
         "id": document.id,
         "received_at": text_of(document.received_at),
         "head": sealer.seal("documents", document.id, encode(document)),
-        "body": sealer.seal("document_bodies", document.id, accepted.body),
+        "body": sealer.seal("document_bodies", document.id, body),
     }
-    return [row]
 
 
-def _statement_rows(patient: str, sealer: Sealer, statements: Iterable[Statement], kinds: frozenset[Kind]) -> list[Row]:
-    return [
-        {
-            "patient": patient,
-            "id": item.id,
-            "kind": item.kind.value,
-            "reader": item.provenance.reader,
-            "body": sealer.seal("statements", item.id, encode(item)),
-        }
-        for item in statements
-        if item.kind in kinds
-    ]
-
-
-def _passage_rows(patient: str, sealer: Sealer, passages: Iterable[Passage]) -> list[Row]:
-    return [
-        {
-            "patient": patient,
-            "id": item.id,
-            "reader": item.provenance.reader,
-            "body": sealer.seal("passages", item.id, encode(item)),
-        }
-        for item in passages
-    ]
-
-
-def _sighting_rows(patient: str, sealer: Sealer, sightings: Iterable[Sighting], epoch: str) -> list[Row]:
-    rows: dict[str, Row] = {}
-    for item in sightings:
-        place = encode((item.place, item.url))
-        id = sealer.mark("sighting", item.item, item.document, place.decode(), epoch)
-        rows[id] = {
-            "patient": patient,
-            "id": id,
-            "item": item.item,
-            "document": item.document,
-            "received_at": text_of(item.received_at),
-            "body": sealer.seal("sightings", f"{id} {item.item} {item.document}", place),
-        }
-    return list(rows.values())
+def _sighting_rows(patient: str, sealer: Sealer, accepted: Accepted, standing: _Standing) -> list[Row]:
+    number = standing.rereading
+    apart = [standing.retraction, str(number)] if number else [standing.retraction]
+    return sighting_rows(patient, sealer, accepted.sightings, *apart, rereading=number)
 
 
 def _message_rows(patient: str, sealer: Sealer, messages: Iterable[Message]) -> list[Row]:

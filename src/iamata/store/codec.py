@@ -35,6 +35,7 @@ rulings: Final = msgspec.json.Decoder(Ruling)
 receipts: Final = msgspec.json.Decoder(Receipt)
 entries: Final = msgspec.json.Decoder(Entry)
 audit_records: Final = msgspec.json.Decoder(AuditRecord)
+rereadings: Final = msgspec.json.Decoder(tuple[str, ...])  # the documents that were read otherwise
 sources: Final = msgspec.json.Decoder(tuple[str, SourceKind])
 
 

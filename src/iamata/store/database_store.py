@@ -18,7 +18,7 @@ from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, codec, erasing, forming, reading
+from iamata.store import accepting, codec, erasing, forming, reading, rereading
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
 from iamata.store.database import Database
 from iamata.store.schema import migrations
@@ -71,6 +71,9 @@ class DatabaseStore:
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
+
+    def reread(self, patient: str, read: Sequence[Accepted], version: int, now: datetime) -> list[Receipt]:
+        return rereading.reread(self._database, self.keys, self._random_bytes, patient, read, version, now)
 
     def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
         accepting.rule(self._database, self.keys, self._random_bytes, patient, ruling, now)

@@ -25,6 +25,7 @@ ERASED_TABLES: Final = (
     "sightings",
     "passages",
     "statements",
+    "rereadings",
     "documents",
     "sources",
     "patients",

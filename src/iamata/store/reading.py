@@ -11,11 +11,14 @@ import msgspec
 from iamata.errors import Unavailable
 from iamata.model.document import IngestionStatus, Receipt
 from iamata.model.graph import Held
+from iamata.model.passage import Passage
 from iamata.model.scope import patient as subject_of
 from iamata.model.session import Message, Session
-from iamata.model.sighting import Retraction, Sighting
+from iamata.model.sighting import Rereading, Retraction, Sighting
+from iamata.model.statement import Statement
 from iamata.store import codec
 from iamata.store.database import Database
+from iamata.store.rows import sealed_as
 from iamata.store.sealing import Sealer
 from iamata.store.sharing import Shared
 
@@ -39,29 +42,66 @@ def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None
         memories = tx.rows("memories", patient=patient)
         rulings = tx.rows("rulings", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
+        rereadings = tx.rows("rereadings", patient=patient)
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
     open, moment = opened.open, codec.moment_of
     shared = Shared()
     share, part = shared.statement, shared.part
+
+    def said_at(number: int) -> tuple[Statement, ...]:
+        return tuple(
+            [
+                share(codec.statements.decode(open("statements", sealed_as(id, number), body)))
+                for id, of, body in statements
+                if of == number
+            ]
+        )
+
+    def told_at(number: int) -> tuple[Passage, ...]:
+        return tuple(
+            [
+                codec.passages.decode(open("passages", sealed_as(id, number), body))
+                for id, of, body in passages
+                if of == number
+            ]
+        )
+
+    def seen_at(number: int) -> tuple[Sighting, ...]:
+        return tuple(
+            [
+                Sighting(part(item), part(document), place, part(moment(received_at)), url)
+                for id, of, item, document, received_at, body in sightings
+                if of == number
+                for place, url in [
+                    codec.places.decode(open("sightings", sealed_as(f"{id} {item} {document}", number), body))
+                ]
+            ]
+        )
+
     return Held(
         subject=subject_of(patient),
         version=registered[0][3],
-        statements=tuple([share(codec.statements.decode(open("statements", id, body))) for id, body in statements]),
-        passages=tuple([codec.passages.decode(open("passages", id, body)) for id, body in passages]),
-        sightings=tuple(
-            [
-                Sighting(part(item), part(document), place, part(moment(received_at)), url)
-                for id, item, document, received_at, body in sightings
-                for place, url in [codec.places.decode(open("sightings", f"{id} {item} {document}", body))]
-            ]
-        ),
+        statements=said_at(0),
+        passages=told_at(0),
+        sightings=seen_at(0),
         documents=tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
         sessions=_sessions(opened, patient, sessions, messages),
         memories=tuple([codec.memories.decode(open("memories", id, body)) for id, body in memories]),
         rulings=tuple([codec.rulings.decode(open("rulings", id, body)) for id, body in rulings]),
         retractions=tuple(
             [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
+        ),
+        rereadings=tuple(
+            Rereading(
+                number=number,
+                at=moment(at),
+                documents=frozenset(codec.rereadings.decode(open("rereadings", str(number), body))),
+                statements=said_at(number),
+                passages=told_at(number),
+                sightings=seen_at(number),
+            )
+            for number, at, body in rereadings
         ),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
     )

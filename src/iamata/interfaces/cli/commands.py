@@ -12,6 +12,7 @@ from iamata.interfaces.cli import (
     pulling,
     reading,
     reporting,
+    rereading,
     running,
     telling,
     vocabularies,
@@ -58,6 +59,7 @@ app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_IN)(ingesting.ingest)
 app.command(rich_help_panel=_IN)(pulling.pull)
 app.command(rich_help_panel=_IN)(writing.talk)
+app.command(rich_help_panel=_IN)(rereading.reread)
 app.command(rich_help_panel=_LOOK)(reading.patients)
 app.command(rich_help_panel=_LOOK)(reading.browse)
 app.command(rich_help_panel=_LOOK)(reading.read)

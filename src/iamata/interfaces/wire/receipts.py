@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from iamata.errors import InvalidValue
 from iamata.interfaces.wire.lists import look_up
 from iamata.interfaces.wire.values import Json, given, instant, instant_or_none
-from iamata.model.document import IngestionStatus, IntakeLine, Outcome, Receipt
+from iamata.model.document import IngestionStatus, IntakeLine, Outcome, Receipt, Reread
 
 # Between the ids of a request that brought several transcripts. Not in any id of ours.
 _AND = "."
@@ -107,3 +107,13 @@ def line(of: IntakeLine) -> Json:
             "detail": of.detail,
         }
     )
+
+
+def reread(of: Reread) -> Json:
+    """What became of reading a patient's documents again."""
+    return {
+        "documents": of.documents,
+        "changed": len(of.receipts),
+        "ingestions": [receipt(each, lines=True) for each in of.receipts],
+        "kept": [line(each) for each in of.kept],
+    }

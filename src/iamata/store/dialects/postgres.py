@@ -136,7 +136,7 @@ def own_types(statement: str) -> str:
 def append_only(table: str) -> list[str]:
     """The function and trigger that make UPDATE of this table fail."""
     return [
-        f"create function {table}_append_only() returns trigger language plpgsql as $$ "
+        f"create or replace function {table}_append_only() returns trigger language plpgsql as $$ "
         f"begin raise exception '{table} is append only' using errcode = 'integrity_constraint_violation'; end $$",
         f"create trigger {table}_append_only before update on {table} "
         f"for each row execute function {table}_append_only()",

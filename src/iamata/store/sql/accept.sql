@@ -3,17 +3,22 @@
 -- name: statement_ids
 -- mark: one patient
 -- Which statements are held.
-select id from statements where patient = :patient;
+select distinct id from statements where patient = :patient;
 
 -- name: passage_ids
 -- mark: one patient
 -- Which passages are held.
-select id from passages where patient = :patient;
+select distinct id from passages where patient = :patient;
 
--- name: has_document
+-- name: received
 -- mark: one patient
--- Is this document held?
-select 1 from documents where patient = :patient and id = :id;
+-- When a document was first received; no row if it is not held.
+select received_at from documents where patient = :patient and id = :id;
+
+-- name: last_seen
+-- mark: one patient
+-- When the items of a document were last received; no row if it brought none.
+select received_at from sightings where patient = :patient and document = :document order by received_at desc limit 1;
 
 -- name: insert_source
 -- mark: one patient
@@ -30,23 +35,28 @@ on conflict (patient, id) do nothing;
 -- name: insert_statement
 -- mark: one patient
 -- One statement.
-insert into statements (patient, id, sequence, kind, reader, body)
-values (:patient, :id, :sequence, :kind, :reader, :body)
-on conflict (patient, id) do nothing;
+insert into statements (patient, id, rereading, sequence, kind, reader, body)
+values (:patient, :id, :rereading, :sequence, :kind, :reader, :body)
+on conflict (patient, id, rereading) do nothing;
 
 -- name: insert_passage
 -- mark: one patient
 -- One passage.
-insert into passages (patient, id, sequence, reader, body)
-values (:patient, :id, :sequence, :reader, :body)
-on conflict (patient, id) do nothing;
+insert into passages (patient, id, rereading, sequence, reader, body)
+values (:patient, :id, :rereading, :sequence, :reader, :body)
+on conflict (patient, id, rereading) do nothing;
 
 -- name: insert_sighting
 -- mark: one patient
 -- One sighting; the first time of receipt stands.
-insert into sightings (patient, id, sequence, item, document, received_at, body)
-values (:patient, :id, :sequence, :item, :document, :received_at, :body)
+insert into sightings (patient, id, rereading, sequence, item, document, received_at, body)
+values (:patient, :id, :rereading, :sequence, :item, :document, :received_at, :body)
 on conflict (patient, id) do nothing;
+
+-- name: insert_rereading
+-- mark: one patient
+-- The documents that were read otherwise than before.
+insert into rereadings (patient, number, at, body) values (:patient, :number, :now, :body);
 
 -- name: insert_session
 -- mark: one patient

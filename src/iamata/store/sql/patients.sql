@@ -97,6 +97,11 @@ delete from passages where patient = :patient;
 -- Erase: statements.
 delete from statements where patient = :patient;
 
+-- name: erase_rereadings
+-- mark: one patient
+-- Erase: that documents were read again.
+delete from rereadings where patient = :patient;
+
 -- name: erase_documents
 -- mark: one patient
 -- Erase: documents.

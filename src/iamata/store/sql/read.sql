@@ -8,17 +8,17 @@ select id, body from sources where patient = :patient order by id;
 -- name: statements
 -- mark: one patient
 -- Every statement.
-select id, body from statements where patient = :patient order by id;
+select id, rereading, body from statements where patient = :patient order by id, rereading;
 
 -- name: passages
 -- mark: one patient
 -- Every passage.
-select id, body from passages where patient = :patient order by id;
+select id, rereading, body from passages where patient = :patient order by id, rereading;
 
 -- name: sightings
 -- mark: one patient
 -- Every sighting.
-select id, item, document, received_at, body from sightings where patient = :patient order by id;
+select id, rereading, item, document, received_at, body from sightings where patient = :patient order by id;
 
 -- name: documents
 -- mark: one patient
@@ -59,6 +59,11 @@ select id, body from memories where patient = :patient order by id;
 -- mark: one patient
 -- What people decided.
 select id, body from rulings where patient = :patient order by id;
+
+-- name: rereadings
+-- mark: one patient
+-- Every time that documents were read again, in order.
+select number, at, body from rereadings where patient = :patient order by number;
 
 -- name: retractions
 -- mark: one patient

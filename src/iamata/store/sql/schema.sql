@@ -48,15 +48,28 @@ create table documents (
 -- append only: documents
 
 -- mark: one patient
--- Assertions as their sources hold them. `sequence` is that of the submission that first brought one.
+-- Each time the documents of this patient were read again. `body` names the documents that it reads otherwise.
+create table rereadings (
+  patient text not null references patients (patient),
+  number bigint not null,
+  at text not null,
+  body blob not null,
+  primary key (patient, number)
+);
+-- append only: rereadings
+
+-- mark: one patient
+-- Assertions as their sources hold them. `sequence` is that of the submission that first brought one, `rereading` the
+-- number of the rereading that says it so (0: as first read).
 create table statements (
   patient text not null references patients (patient),
   id text not null,
+  rereading bigint not null,
   sequence bigint not null,
   kind text not null,
   reader text not null,
   body blob not null,
-  primary key (patient, id)
+  primary key (patient, id, rereading)
 );
 -- append only: statements
 
@@ -65,18 +78,20 @@ create table statements (
 create table passages (
   patient text not null references patients (patient),
   id text not null,
+  rereading bigint not null,
   sequence bigint not null,
   reader text not null,
   body blob not null,
-  primary key (patient, id)
+  primary key (patient, id, rereading)
 );
 -- append only: passages
 
 -- mark: one patient
--- Where and when each item was seen. `id` is a keyed hash of item, document and place; `body` is the place.
+-- Where and when each item was seen. `id` is a keyed hash of item, document, place and rereading; `body` is the place.
 create table sightings (
   patient text not null,
   id text not null,
+  rereading bigint not null,
   sequence bigint not null,
   item text not null,
   document text not null,

@@ -32,7 +32,7 @@ from iamata.interfaces.http.replies import json_reply
 from iamata.interfaces.http.schemas import body_schema, documents_schema, fhir_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
-from iamata.interfaces.wire.receipts import receipt, receipts, split_id
+from iamata.interfaces.wire.receipts import receipt, receipts, reread, split_id
 from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, continues, read, turns
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
@@ -255,3 +255,9 @@ def document_content(served: Here, access: Who, patient_id: str, document_id: st
         "Cache-Control": "no-store",
     }
     return Response(body, headers=headers, media_type=media or "application/octet-stream")
+
+
+@router.post("/rereadings", operation_id="reread")
+def read_again(served: Here, access: Who, patient_id: str) -> Response:
+    """Read the documents that are held again, as this version reads them, and swap what they say otherwise."""
+    return json_reply(reread(served.engine.reread(patient_id, access=access)))
