@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from evals.documents_made import made
 from evals.kept_apart import part_of
+from evals.shape import Options
 
+from evals import attribution
+from evals import attribution_documents as documents
 from iamata.model.attribution import AttributionKind, Role
 from iamata.model.statement import Aspect
 
@@ -84,3 +87,71 @@ def test_a_made_dicom_report_has_its_observers_and_text() -> None:
     ]
     assert str(report.VerifyingObserverSequence[0].VerifyingObserverName) == "DEMIR^AYLIN^^Dr"
     assert str(report.ContentSequence[0].TextValue).startswith("Ejection fraction 48 percent")
+
+
+HEAD = (
+    "document,span,expected_kind,expected_role,expected_name,expected_rule,expected_informant,expected_aspect,reason\n"
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of gold with one plain text on each side; nothing but the source's default decides."""
+    folder = tmp_path / "documents"
+    for part, label in LABELS.items():
+        (folder / part).mkdir(parents=True)
+        (folder / part / "text-plain.txt").write_text(
+            "Blood pressure 120/80\nand a pulse of 70.\n\nAssessment: gout.\n", encoding="utf-8"
+        )
+        default = "system-reported,institution,,source-default"
+        (folder / label).write_text(
+            HEAD
+            + f"text-plain.txt,120/80 and a pulse,{default},,measured,over the end of a line\n"
+            + f"text-plain.txt,pulse of 70,{default.replace('institution', 'lab|open')},,open,a wrong role\n"
+            + f"text-plain.txt,Blood pressure,{default.replace('institution', 'open')},patient,open,a wrong informant\n"
+            + f"text-plain.txt,Assessment: gout,{default},,open,with its heading\n"
+            + "text-plain.txt,Blood,open,open,open,open,open,open,not counted\n"
+            + f"text-plain.txt,not written there,{default},,open,no passage\n",
+            encoding="utf-8",
+        )
+    monkeypatch.setattr(attribution, "GOLD", tmp_path)
+    return tmp_path
+
+
+def test_a_label_is_judged_by_the_passage_that_holds_its_words(small: Path) -> None:
+    outcome = attribution.run(Options(data=small / "absent"))
+    told = outcome.figures["documents"]
+    assert (told["rows"], told["right"], told["kind_right"], told["rule_right"]) == (5, 3, 4, 4)
+    assert (told["role_right"], told["role_counted"]) == (2, 4)
+    assert (told["informant_right"], told["informant_counted"]) == (3, 5)
+    assert outcome.figures["documents text"] == told
+    assert outcome.misses == [
+        "text-plain.txt pulse of 70: system-reported · institution · - · source-default, "
+        "expected system-reported · lab|open · - · source-default",
+        "text-plain.txt not written there: no passage, expected system-reported · institution · - · source-default",
+    ]
+
+
+def test_the_documents_kept_apart_are_read_only_when_asked_and_their_misses_are_not_told(small: Path) -> None:
+    closed = attribution.run(Options(data=small / "absent"))
+    opened = attribution.run(Options(data=small / "absent", held_out=True))
+    assert "documents unopened" not in closed.figures
+    assert opened.figures["documents unopened"]["rows"] == 5
+    assert opened.misses == closed.misses
+
+
+@pytest.mark.parametrize(
+    ("label", "found", "same"),
+    [
+        ("Ingrid Solheim", "Dr. Ingrid Solheim, MD", True),
+        ("Ilona Szabo|SZABO^ILONA", "SZABO^ILONA^^Dr", True),
+        ("Amara Nwosu", "Amara", False),
+        ("Jonas Weber", "", False),
+        ("", "Jonas Weber", False),
+        ("Rosa Delgado|", "", True),
+        ("Rosa Delgado|", "Dr. Patel", False),
+        ("Claire Thibault", "Yusuf Adeyemi, MD, supervised on the ward by Claire Thibault, MD", False),
+    ],
+)
+def test_a_name_is_found_whole_beside_titles_but_not_within_a_sentence(label: str, found: str, same: bool) -> None:
+    assert documents._named(label, found) is same
