@@ -4,7 +4,7 @@
 items of that type that have the element as labelled and no id, in file order; a Provenance row expects what it gives
 its target. Each `gold/attribution_FORMAT.csv` names an item by file and place, and where it needs to by type, by `item`
 (a kind, or `passage`) and by the patient (`subject`) whom the file is read for. Each file is read by itself, as from an
-EHR.
+EHR. The free documents of `gold/documents` are ours and need no folder: `attribution_documents` judges them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from evals import attribution_documents as documents
 from evals.shape import Figures, Options, Outcome, Row, skipped
 from iamata.connectors import registry
 from iamata.engine import Engine
@@ -39,8 +40,6 @@ Gold = dict[str, str]
 
 
 def run(options: Options) -> Outcome:
-    if not options.data.is_dir():
-        return skipped("attribution", f"no folder {options.data.name}/")
     rows: list[Row] = []
     absent = 0
     for gold in sorted(GOLD.glob("attribution_*.csv")):
@@ -49,13 +48,23 @@ def run(options: Options) -> Outcome:
         there = [row for row in labelled if _path(options.data, row["file"]) is not None]
         absent += len(labelled) - len(there)
         rows += judged(there, options.data, gold.stem.removeprefix("attribution_"))
-    if not rows:
+    free = list(documents.judged(GOLD / "documents", _free, source=_SOURCE, unopened=options.held_out))
+    if not rows and not free:
         return skipped("attribution", "none of the labelled files is here")
     misses = [
-        f"{row['file']} {row['item']}: {row['found']}, expected {row['expected']}" for row in rows if not row["right"]
+        f"{row['file']} {row['item']}: {row['found']}, expected {row['expected']}"
+        for row in [*rows, *free]
+        if not row["right"] and row["set"] != "documents unopened"
     ]
     note = f"{absent} rows whose files are not here" if absent else ""
-    return Outcome("attribution", sorted({row["set"] for row in rows}), figures(rows), rows, misses, note)
+    if not options.data.is_dir():
+        note = f"no folder {options.data.name}/: {note}"
+    told = {**(figures(rows) if rows else {}), **documents.figures(free)}
+    return Outcome("attribution", sorted({row["set"] for row in [*rows, *free]}), told, [*rows, *free], misses, note)
+
+
+def _free(body: bytes, name: str) -> Graph | None:
+    return _graph(body, _SUBJECT, name)
 
 
 def figures(rows: Sequence[Row]) -> Figures:
@@ -77,6 +86,8 @@ def _count(rows: Sequence[Row]) -> Figures:
 
 def _path(data: Path, file: str) -> Path | None:
     """The labelled file: named from the data folder, or from one of the folders in it."""
+    if not data.is_dir():
+        return None
     found = [data / file, *sorted(folder / file for folder in data.iterdir() if folder.is_dir())]
     return next((path for path in found if path.is_file()), None)
 
