@@ -351,7 +351,9 @@ def test_a_document_has_its_text_its_writers_and_its_clocks() -> None:
 
 def test_a_document_is_replaced_withdrawn_or_restricted() -> None:
     replacing = one(letter(parent="D0^NORTH", event="MDM^T10"), Kind.DOCUMENT)
-    assert ("relatesTo/TXA-13", "document/NORTH|D0") in {(r.element, r.reference) for r in replacing.references}
+    assert ("relatesTo:replaces/TXA-13", "document/NORTH|D0") in {
+        (r.element, r.reference) for r in replacing.references
+    }
     assert one(letter(avail="CA"), Kind.DOCUMENT).standing is Standing.ENTERED_IN_ERROR
     assert one(letter(event="MDM^T11"), Kind.DOCUMENT).standing is Standing.ENTERED_IN_ERROR
     assert one(letter(avail="OB"), Kind.DOCUMENT).standing is Standing.INACTIVE

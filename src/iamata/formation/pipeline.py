@@ -23,6 +23,7 @@ from iamata.formation.recorded.inferred import inferred
 from iamata.formation.recorded.merging import merge
 from iamata.formation.recorded.negations import category, covers, ended_by
 from iamata.formation.recorded.relationships import explicit
+from iamata.formation.recorded.replacement import replaced_with_documents
 from iamata.formation.recorded.rulings import Rulings, in_force
 from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
 from iamata.formation.recorded.said import Said, said
@@ -81,17 +82,20 @@ def form(
     urls = {s.id: {seen.url for seen in sightings[s.id] if seen.url} for s in statements}
     directory = Directory(statements, superseded=frozenset(replaced), urls=urls)
     resolver = Resolver(statements, directory, dict(held.sources))
+    found, references, unresolved = _references(statements, directory)
+    seen_in = {id: {seen.document for seen in all} for id, all in sightings.items()}
+    outdated = replaced_with_documents({s.id: s for s in statements}, found, seen_in, replaced)
+    passages = _standing(passages, [s for s in statements if s.id in outdated], seen_in)
     attributions = {s.id: resolver.resolve(s) for s in statements}
     for passage in passages.values():
         attributions[passage.id] = resolver.resolve(_as_statement(passage))
 
-    found, references, unresolved = _references(statements, directory)
     items = [
         _said(s, directory, attributions[s.id], sightings[s.id][0].received_at)
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
+    facts, fact_of, conflicts, decisions = _resolve(items, replaced, outdated.keys(), rulings, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
     links |= inferred(facts, items, links, mint=mint)
     sessions, memories = _talk(held, moment)
@@ -190,6 +194,19 @@ def _as_statement(passage: Passage) -> Statement:
     )
 
 
+def _standing(
+    passages: Mapping[str, Passage], outdated: Iterable[Statement], seen_in: Mapping[str, Set[str]]
+) -> dict[str, Passage]:
+    """The passages but those of records that were replaced with their document, and that stand in no other one."""
+    gone = {(s.provenance.source, s.provenance.record.key) for s in outdated if s.provenance.record.key}
+    documents = {document for s in outdated for document in seen_in[s.id]}
+    return {
+        id: p
+        for id, p in passages.items()
+        if not ((p.provenance.source, p.provenance.record.key) in gone and seen_in[id] <= documents)
+    }
+
+
 def _references(
     statements: Iterable[Statement], directory: Directory
 ) -> tuple[
@@ -235,9 +252,14 @@ def _concept(statement: Statement, directory: Directory) -> CodedText | None:
 
 
 def _resolve(
-    items: list[Said], replaced: Mapping[str, str], rulings: Rulings, moment: Moment, mint: IdMint
+    items: list[Said],
+    replaced: Mapping[str, str],
+    outdated: Set[str],
+    rulings: Rulings,
+    moment: Moment,
+    mint: IdMint,
 ) -> tuple[dict[str, Fact], dict[str, str], dict[str, Conflict], dict[str, Decision]]:
-    history = {item.id: "superseded" for item in items if item.id in replaced}
+    history = {item.id: "superseded" for item in items if item.id in replaced or item.id in outdated}
     history |= {item.id: "entered-in-error" for item in items if item.in_error}
     counting = [item for item in items if item.id not in history]
     doubted = doubted_sources(counting)
@@ -298,7 +320,7 @@ def _past_of(items: list[Said], history: Mapping[str, str], replaced: Mapping[st
     for item in items:
         if item.id in replaced:
             past[item.id] = replaced[item.id]
-        elif item.in_error:
+        elif item.id in history:
             for key in (*sorted(item.keys), item.name):
                 if (item.kind, key) in named:
                     past[item.id] = named[item.kind, key]

@@ -77,7 +77,7 @@ def document(walk: Walk, root: Node) -> Draft:
     for related in root.all("relatedDocument"):
         parent = related.one("parentDocument")
         if parent is not None and (id := values.first_id(parent)):
-            draft.refer("relatedDocument", f"ClinicalDocument/{id}")
+            draft.refer(f"relatedDocument:{related.get('typeCode')}", f"#{id}")
     return draft
 
 

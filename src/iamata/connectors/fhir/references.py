@@ -15,6 +15,8 @@ _ALTERNATE = "http://hl7.org/fhir/StructureDefinition/alternate-reference"
 # Elements without references that are not worth walking, and those that are items or narrative of their own.
 _SKIPPED = frozenset({"resourceType", "text", "meta", "contained", "extension", "modifierExtension", "identifier"})
 _OF_REFERENCE = frozenset({"reference", "type", "identifier", "display", "id", "extension"})
+# Its elements are told by how they relate: `relatesTo:replaces/0/target`.
+_RELATES = "relatesTo"
 # Elements of type Coding: `{"display": …}` there is no reference.
 _CODINGS = frozenset({"coding", "class", "modality", "bodySite", "format", "valueCoding", "sopClass", "laterality"})
 
@@ -61,7 +63,12 @@ def _walk(value: Any, name: str, path: str, found: list[Reference]) -> None:
     if isinstance(value, list):
         for index, each in enumerate(value):
             if isinstance(each, dict):
-                _walk(each, name, f"{path}/{index}", found)
+                at = f"{path}/{index}"
+                if path == _RELATES:
+                    at = f"{path}:{_relation(each)}/{index}"
+                    if identifier := identifier_of({"identifier": each.get("targetIdentifier")}, at):
+                        found.append(Reference(f"{at}/targetIdentifier", identifier=identifier))
+                _walk(each, name, at, found)
         return
     if "coding" in value:
         return
@@ -79,6 +86,12 @@ def _walk(value: Any, name: str, path: str, found: list[Reference]) -> None:
     for key, inner in value.items():
         if isinstance(inner, dict | list) and key not in _SKIPPED:
             _walk(inner, key, f"{path}/{key}", found)
+
+
+def _relation(of: Json) -> str:
+    """How a document relates to another: `code` (R4, and R5 made like it), `type` of R5's Composition."""
+    code = of.get("code", of.get("type"))
+    return code if isinstance(code, str) else ""
 
 
 def literal_type(literal: str, declared: str = "") -> str:

@@ -46,7 +46,7 @@ def document(group: Group, context: Context) -> Iterator[Draft]:
     draft.time(Clock.PREPARED, time_in(head, 7))
     draft.time(Clock.STATUS_CHANGED, time_in(head, 8))
     if parent is not None:
-        relation = "relatesTo" if word("replaces", context.trigger) == "replaces" else "addsTo"
+        relation = "relatesTo:replaces" if word("replaces", context.trigger) == "replaces" else "addsTo"
         draft.refer(f"{relation}/TXA-13", f"document/{parent}")
     withdraw(draft, context)
     context.refer_to_visit(draft)
