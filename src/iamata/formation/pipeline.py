@@ -14,18 +14,14 @@ import msgspec
 
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
-from iamata.formation.recorded.candidates import comparisons
-from iamata.formation.recorded.clustering import Clusters
-from iamata.formation.recorded.comparison import Comparison
-from iamata.formation.recorded.concepts import groups_of
+from iamata.formation.recorded.cells import Cells
+from iamata.formation.recorded.concepts import groups_of, sides_of
 from iamata.formation.recorded.identity import doubted_sources
 from iamata.formation.recorded.inferred import inferred
-from iamata.formation.recorded.merging import merge
-from iamata.formation.recorded.negations import category, covers, ended_by
 from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.replacement import replaced_with_documents
-from iamata.formation.recorded.rulings import Rulings, in_force
-from iamata.formation.recorded.rulings import comparisons as ruled_comparisons
+from iamata.formation.recorded.resolving import Around, Resolved, past_of, resolve
+from iamata.formation.recorded.rulings import in_force
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
 from iamata.formation.references import Directory
@@ -33,8 +29,6 @@ from iamata.formation.rereadings import as_read
 from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import Clock
 from iamata.model.coding import CodedText
-from iamata.model.conflict import Conflict, ConflictKind, Side
-from iamata.model.decision import Decision, Quality, Verdict
 from iamata.model.document import Document
 from iamata.model.fact import Fact
 from iamata.model.graph import Graph, Held, Unresolved
@@ -51,7 +45,6 @@ from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Refere
 FOLD_VERSION = "fold/2"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
-_NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and-not-done"})
 # A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had
 # not happened, which leaves out everything but what can be said beforehand.
 _SAID_CLOCKS = frozenset(
@@ -95,7 +88,22 @@ def form(
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    facts, fact_of, conflicts, decisions = _resolve(items, replaced, outdated.keys(), rulings, moment, mint)
+    gone_items = replaced.keys() | outdated.keys()
+    counting = [item for item in items if item.id not in gone_items and not item.in_error]
+    around = Around(
+        outdated=gone_items,
+        past=past_of(items, replaced, gone_items),
+        doubted=doubted_sources(counting),
+        rulings=rulings,
+        true_at=moment.true_at,
+        mint=mint,
+    )
+    cells = Cells(rulings, around.past)
+    cells.add(items)
+    resolved = Resolved()
+    for cell in cells:
+        resolved.add(resolve(cell, around))
+    facts, fact_of = dict(sorted(resolved.facts.items())), resolved.fact_of
     links = explicit(found, facts, fact_of, mint=mint)
     links |= inferred(facts, items, links, mint=mint)
     sessions, memories = _talk(held, moment)
@@ -118,8 +126,8 @@ def form(
         facts=facts,
         fact_of=fact_of,
         links=links,
-        conflicts=conflicts,
-        decisions=decisions,
+        conflicts=dict(sorted(resolved.conflicts.items())),
+        decisions=dict(sorted(resolved.decisions.items())),
         unresolved=tuple(sorted(unresolved)),
         references=references,
     )
@@ -137,7 +145,11 @@ def _sightings(held: Held, moment: Moment) -> dict[str, tuple[Sighting, ...]]:
         until = retracted.get(source_of.get(sighting.document, ""))
         if until is None or sighting.received_at > until:
             seen[sighting.item].append(sighting)
-    return {id: tuple(sorted(all, key=lambda s: (s.received_at, s.document, s.place))) for id, all in seen.items()}
+    return {id: tuple(all) if len(all) == 1 else _in_order(all) for id, all in seen.items()}
+
+
+def _in_order(sightings: list[Sighting]) -> tuple[Sighting, ...]:
+    return tuple(sorted(sightings, key=lambda s: (s.received_at, s.document, s.place)))
 
 
 def _retracted(held: Held, moment: Moment) -> dict[str, datetime]:
@@ -233,7 +245,8 @@ def _references(
 
 def _said(statement: Statement, directory: Directory, attribution: Attribution, received_at: datetime) -> Said:
     concept = _concept(statement, directory)
-    return said(statement, concept, attribution, received_at, groups_of(statement, concept))
+    groups, sides = groups_of(statement, concept), sides_of(statement, concept)
+    return said(statement, concept, attribution, received_at, groups, sides)
 
 
 def _concept(statement: Statement, directory: Directory) -> CodedText | None:
@@ -249,184 +262,6 @@ def _concept(statement: Statement, directory: Directory) -> CodedText | None:
         if reference.display:
             return CodedText(reference.display)
     return statement.concept
-
-
-def _resolve(
-    items: list[Said],
-    replaced: Mapping[str, str],
-    outdated: Set[str],
-    rulings: Rulings,
-    moment: Moment,
-    mint: IdMint,
-) -> tuple[dict[str, Fact], dict[str, str], dict[str, Conflict], dict[str, Decision]]:
-    history = {item.id: "superseded" for item in items if item.id in replaced or item.id in outdated}
-    history |= {item.id: "entered-in-error" for item in items if item.in_error}
-    counting = [item for item in items if item.id not in history]
-    doubted = doubted_sources(counting)
-    ended, disputes = _negations(counting, doubted)
-    history |= dict.fromkeys(ended, "superseded")
-    compared = [*ruled_comparisons(rulings, counting), *comparisons(counting, doubted)]
-    clusters = Clusters(counting, compared)
-    edges: dict[str, Comparison] = {}
-    for comparison in clusters.joined:
-        for side in (comparison.left, comparison.right):
-            best = edges.get(side.id)
-            if best is None or (comparison.quality, comparison.rule) > (best.quality, best.rule):
-                edges[side.id] = comparison
-
-    facts: dict[str, Fact] = {}
-    fact_of: dict[str, str] = {}
-    conflicts: dict[str, Conflict] = {}
-    past = _past_of(items, history, replaced) | ended
-    for cluster in clusters:
-        ids = {item.id for item in cluster}
-        old = {id: why for id, why in history.items() if past.get(id) in ids and id not in ids}
-        gone = {id: history[id] for id in ids & history.keys()}
-        if len(gone) == len(ids):
-            continue  # nothing of it counts any more: the statements stay, no fact is left
-        mine = [edges[id] for id in sorted(ids) if id in edges]
-        weakest = max(mine, key=lambda c: (c.quality, c.rule), default=None)
-        fact, found = merge(
-            cluster,
-            {**old, **gone},
-            quality=weakest.quality if weakest else Quality.CONFIRMED,
-            rule=weakest.rule if weakest else "single",
-            rulings=rulings,
-            true_at=moment.true_at,
-            mint=mint,
-        )
-        facts[fact.id] = fact
-        conflicts |= {conflict.id: conflict for conflict in found}
-        fact_of |= dict.fromkeys([*fact.members, *(id for id, _ in fact.history)], fact.id)
-    facts, conflicts = _between_facts(facts, fact_of, conflicts, disputes, mint)
-    for conflict in _identity_conflicts(facts, counting, doubted, mint):
-        conflicts[conflict.id] = conflict
-        facts[conflict.fact] = _contested(facts[conflict.fact], conflict)
-    near = [c for c in compared if _near_miss(c) and (c.ruling is not None or rulings.about(c.left, c.right) is None)]
-    decisions = {d.id: d for d in (_decision(c, mint) for c in (*clusters.joined, *clusters.refused, *near))}
-    order = dict(sorted(facts.items()))
-    return order, fact_of, dict(sorted(conflicts.items())), dict(sorted(decisions.items()))
-
-
-def _past_of(items: list[Said], history: Mapping[str, str], replaced: Mapping[str, str]) -> dict[str, str]:
-    """For each statement that no longer counts, the statement whose fact keeps it in its history."""
-    past: dict[str, str] = {}
-    named: dict[tuple[Kind, str], str] = {}
-    for item in items:
-        if item.id not in history:
-            for key in (*sorted(item.keys), item.name):
-                if key:
-                    named.setdefault((item.kind, key), item.id)
-    for item in items:
-        if item.id in replaced:
-            past[item.id] = replaced[item.id]
-        elif item.id in history:
-            for key in (*sorted(item.keys), item.name):
-                if (item.kind, key) in named:
-                    past[item.id] = named[item.kind, key]
-                    break
-    return past
-
-
-def _negations(items: list[Said], doubted: frozenset[frozenset[str]]) -> tuple[dict[str, str], list[tuple[Said, Said]]]:
-    """Statements of "no known …" that a later first reaction ended (id → that reaction's), and the pairs that
-    contradict each other. Sources that may speak of two persons do neither."""
-    denials = [(item, kind) for item in items if (kind := category(item)) is not None]
-    ended: dict[str, str] = {}
-    disputes: list[tuple[Said, Said]] = []
-    if not denials:
-        return ended, disputes
-    allergies = [i for i in items if i.kind is Kind.ALLERGY and not i.denies]
-    for denial, kind in denials:
-        against = [
-            allergy
-            for allergy in allergies
-            if covers(kind, allergy) and frozenset({denial.source, allergy.source}) not in doubted
-        ]
-        if any(ended_by(denial, allergy) for allergy in against) and all(ended_by(denial, a) for a in against):
-            ended[denial.id] = min(against, key=lambda a: (a.stated_s or 0, a.digest)).id
-        else:
-            disputes += [(denial, allergy) for allergy in against if not ended_by(denial, allergy)]
-    return ended, disputes
-
-
-def _between_facts(
-    facts: dict[str, Fact],
-    fact_of: Mapping[str, str],
-    conflicts: dict[str, Conflict],
-    disputes: list[tuple[Said, Said]],
-    mint: IdMint,
-) -> tuple[dict[str, Fact], dict[str, Conflict]]:
-    """A "no known …" against an allergy is one conflict between two facts, shown on both."""
-    pairs: dict[tuple[str, str], None] = {}
-    for denial, allergy in disputes:
-        a, b = fact_of.get(allergy.id), fact_of.get(denial.id)
-        if a and b and a != b:
-            pairs[a, b] = None
-    by_allergy: dict[str, list[str]] = defaultdict(list)
-    for a, b in pairs:
-        by_allergy[a].append(b)
-    for a, denials in sorted(by_allergy.items()):
-        sides = [Side(facts[a].display, facts[a].members)]
-        sides += [Side(facts[b].display, facts[b].members) for b in sorted(denials)]
-        conflict = Conflict(
-            mint.id("cf", (a, ConflictKind.EXISTENCE, "existence")),
-            ConflictKind.EXISTENCE,
-            a,
-            "existence",
-            tuple(sorted(sides, key=lambda side: side.says)),
-            "no-known-and-known",
-        )
-        conflicts[conflict.id] = conflict
-        for id in (a, *denials):
-            facts[id] = _contested(facts[id], conflict)
-    return facts, conflicts
-
-
-def _identity_conflicts(
-    facts: Mapping[str, Fact], items: Iterable[Said], doubted: frozenset[frozenset[str]], mint: IdMint
-) -> list[Conflict]:
-    """Sources that may speak of two persons: one conflict for each pair, on the first one's demographic fact."""
-    people: dict[str, list[Said]] = defaultdict(list)
-    for item in items:
-        if item.kind is Kind.DEMOGRAPHIC:
-            people[item.source].append(item)
-    found = []
-    for pair in sorted(doubted, key=sorted):
-        sides = tuple(Side(source, tuple(sorted(s.id for s in people[source]))) for source in sorted(pair))
-        fact = next(f.id for f in facts.values() if set(f.members) & set(sides[0].items))
-        id = mint.id("cf", (fact, ConflictKind.IDENTITY, *sorted(pair)))
-        rule = "birth-date-and-family-name-differ"
-        found.append(Conflict(id, ConflictKind.IDENTITY, fact, "identity", sides, rule))
-    return found
-
-
-def _contested(fact: Fact, conflict: Conflict) -> Fact:
-    """The fact with one more conflict, which counts as part of its content."""
-    digest = content_digest(fact.digest, *(side.says for side in conflict.sides))
-    return msgspec.structs.replace(fact, conflicts=(*fact.conflicts, conflict.id), digest=digest)
-
-
-def _near_miss(comparison: Comparison) -> bool:
-    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person told apart."""
-    return comparison.verdict is Verdict.REJECT and (
-        comparison.quality is Quality.UNCERTAIN or comparison.rule in _NEAR_MISSES or comparison.ruling is not None
-    )
-
-
-def _decision(comparison: Comparison, mint: IdMint) -> Decision:
-    left, right = sorted((comparison.left.id, comparison.right.id))
-    return Decision(
-        mint.id("rd", (left, right)),
-        left,
-        right,
-        comparison.verdict,
-        comparison.quality,
-        comparison.rule,
-        comparison.evidence,
-        by=comparison.ruling.by if comparison.ruling else "",
-        decided_at=comparison.ruling.decided_at if comparison.ruling else None,
-    )
 
 
 def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memory]]:

@@ -49,7 +49,8 @@ class CodedText(msgspec.Struct, frozen=True, omit_defaults=True, tag="coded", ta
 
     @property
     def keys(self) -> tuple[str, ...]:
-        return tuple(sorted({coding.key for coding in self.codings if coding.key}))
+        found = [key for coding in self.codings if (key := coding.key)]
+        return tuple(found) if len(found) < 2 else tuple(sorted(set(found)))
 
 
 class Quantity(msgspec.Struct, frozen=True, omit_defaults=True, tag="quantity", tag_field="is", gc=False):

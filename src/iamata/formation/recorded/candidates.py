@@ -117,10 +117,10 @@ def _near(left: Said, ordered: list[Said], index: int) -> Iterator[Said]:
             return
         if point and start is not None and start.latest is not None and right.happened is not None:
             other = right.happened.start or right.happened.end
-            if other is not None and other.earliest is not None and other.earliest > start.latest + _SLACK_S:
+            if other is not None and other.earliest is not None and other.earliest > start.latest + SLACK_S:
                 return
         yield right
 
 
 # An instant and a day of the same local date may lie this far apart on the clock of UTC.
-_SLACK_S = 26 * 3600
+SLACK_S = 26 * 3600

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from iamata.formation.recorded.concepts import Relation, analyte, laterality, relate
+from iamata.formation.recorded.concepts import Relation, analyte, relate
 from iamata.formation.recorded.said import Said
 from iamata.formation.recorded.values import same_value, value_of
 from iamata.model.clinical_time import ClinicalTime, Precision
@@ -59,7 +59,7 @@ def compare(left: Said, right: Said, *, identifier: str = "", unreliable: bool =
 
     if MODES.get(left.kind) == "one":
         return verdict(Verdict.MERGE, "one-of-its-kind")
-    sides = laterality(left), laterality(right)
+    sides = left.sides, right.sides
     if sides[0] and sides[1] and not (sides[0] & sides[1]):
         other = Evidence("laterality", "different", " ".join(sorted(sides[0])), " ".join(sorted(sides[1])))
         if not identifier:

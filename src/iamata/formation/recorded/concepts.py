@@ -136,10 +136,10 @@ def _known(left: Said, right: Said) -> Relation | None:
     return Relation.SAME_CONCEPT if left.groups == right.groups else Relation.DIFFERENT
 
 
-def laterality(item: Said) -> frozenset[str]:
+def sides_of(statement: Statement, concept: CodedText | None) -> frozenset[str]:
     """The sides named in the concept or the body site: left, right, bilateral; empty if none is named."""
-    words = set(item.name.split())
-    site = item.statement.field("body_site")
+    words = fold(concept.display) if concept else ""
+    site = statement.field("body_site")
     if site is not None:
-        words |= set(fold(getattr(site, "display", str(site))).split())
-    return frozenset(words & _LATERALITY)
+        words += f" {fold(getattr(site, 'display', str(site)))}"
+    return _LATERALITY.intersection(words.split())

@@ -26,7 +26,8 @@ _RUNNING = frozenset({Standing.ACTIVE, Standing.ON_HOLD})
 
 class Said(msgspec.Struct, frozen=True, gc=False):
     """A statement in the fold. `name` is its folded name, `keys` its normal codes, `groups` what the tables know it
-    as, `received_at` its first sighting."""
+    as, `sides` which sides of the body it names, `received_at` its first sighting; `happened` is when the thing itself
+    was (effective, given, ordered), never when a message was prepared."""
 
     statement: Statement
     concept: CodedText | None
@@ -35,6 +36,8 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     name: str
     keys: frozenset[str]
     groups: frozenset[str] = frozenset()
+    sides: frozenset[str] = frozenset()
+    happened: Timed | None = None
 
     @property
     def id(self) -> str:
@@ -51,11 +54,6 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     @property
     def source(self) -> str:
         return self.statement.provenance.source
-
-    @property
-    def happened(self) -> Timed | None:
-        """When the thing itself was: effective, given, ordered; never when a message was prepared."""
-        return self.statement.time(*_HAPPENED)
 
     @property
     def stated_at(self) -> ClinicalTime | None:
@@ -103,6 +101,7 @@ def said(
     attribution: Attribution,
     received_at: datetime,
     groups: frozenset[str] = frozenset(),
+    sides: frozenset[str] = frozenset(),
 ) -> Said:
     """Fold the name and collect the keys once."""
     return Said(
@@ -113,6 +112,8 @@ def said(
         fold(concept.display) if concept else "",
         frozenset(concept.keys) if concept else frozenset(),
         groups,
+        sides,
+        statement.time(*_HAPPENED),
     )
 
 
