@@ -147,8 +147,9 @@ class Store(Protocol):
         """How many submissions are not formed yet."""
 
     # reading
-    def held(self, patient: str) -> Held | None:
-        """Everything stored of the patient, opened; None if the patient is not registered."""
+    def held(self, patient: str, before: Held | None = None) -> Held | None:
+        """Everything stored of the patient, opened; None if the patient is not registered. With what this store held
+        of the same registration `before`, only what is new is opened, and stands after it."""
 
     def version(self, patient: str) -> int | None:
         """The graph version now; None if the patient is not registered."""

@@ -9,11 +9,18 @@ import pytest
 from spec_patients import HandClock
 
 from iamata import Engine
+from iamata.engine import graphs
 from iamata.store import DatabaseStore
 
 # The patient's key in every chapter, so that ids can be compared between engines.
 KEY = bytes(range(32))
 OpenEngine = Callable[..., Engine]
+
+
+@pytest.fixture(autouse=True)
+def _every_fold_is_taken_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small patients are folded anew each time; here they are taken further, as large ones are."""
+    monkeypatch.setattr(graphs, "GROWS_FROM", 0)
 
 
 @pytest.fixture

@@ -111,6 +111,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
     "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
+    "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
 }
@@ -218,7 +219,16 @@ def test_no_record_holds_patient_content(filled: Engine) -> None:
 def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engine: Any) -> None:
     """Somebody else who looks at the database finds the record at once."""
     for name, (call, _) in VERBS.items():
-        if name in ("rule", "withdraw_ruling", "put_patient", "ingest", "append", "retract", "delete_patient"):
+        if name in (
+            "rule",
+            "withdraw_ruling",
+            "put_patient",
+            "ingest",
+            "append",
+            "reread",
+            "retract",
+            "delete_patient",
+        ):
             with closing(open_engine()) as elsewhere:
                 call(filled, DOCTOR)
                 assert records(elsewhere, "operator/dr-lee")[0].action == name

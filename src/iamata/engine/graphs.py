@@ -16,6 +16,8 @@ from iamata.assembly.tree import Tree
 from iamata.engine import terminologies
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
+from iamata.formation.growth import grow
+from iamata.formation.pipeline import Fold
 from iamata.model.access import Access
 from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
@@ -25,6 +27,8 @@ from iamata.ports import KeyStore, Store
 
 # About 8 MB per 1,000 entries: some 800 MB when full.
 MOST_STATEMENTS: Final = 100_000
+# From so many statements on a fold is kept to be taken further: a smaller one is folded anew in less than a breath.
+GROWS_FROM: Final = 2_000
 
 
 class Loaded:
@@ -55,10 +59,14 @@ class Loaded:
 class Graphs:
     """The cache. Right under concurrent writes: the version is asked of the store at every read."""
 
-    def __init__(self, store: Store, keys: KeyStore, *, most_statements: int = MOST_STATEMENTS) -> None:
+    def __init__(
+        self, store: Store, keys: KeyStore, *, most_statements: int = MOST_STATEMENTS, grows_from: int | None = None
+    ) -> None:
         self._store = store
         self._keys = keys
         self._most = most_statements
+        self._grows_from = GROWS_FROM if grows_from is None else grows_from
+        self._folds: dict[tuple[str, datetime, str], Fold] = {}
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._born: dict[str, datetime] = {}
         self._loaded: OrderedDict[tuple[str, datetime, int, str, Moment], Loaded] = OrderedDict()
@@ -88,7 +96,7 @@ class Graphs:
                 if patient in self._held:
                     self._held.move_to_end(patient)
             return known, row.created_at
-        fresh = self._store.held(patient)
+        fresh = self._store.held(patient, known if born == row.created_at else None)
         if fresh is None:
             raise NotFound(what="patient", id=patient)
         with self._lock:
@@ -108,25 +116,43 @@ class Graphs:
             if known is not None:
                 self._loaded.move_to_end(key)
                 return known
-        graph = formation.form(held, moment=moment, mint=self.mint(patient), visible=policy.visible(access))
+        fold = self._folded((patient, born, view), held, moment, access)
         with self._lock:
-            fresh = self._loaded.setdefault(key, Loaded(graph))
+            fresh = self._loaded.setdefault(key, Loaded(fold.graph))
             for old in [k for k in self._loaded if k[0] == patient and k[1:3] != (born, held.version)]:
                 del self._loaded[old]
             self._evict()
         return fresh
+
+    def _folded(self, of: tuple[str, datetime, str], held: Held, moment: Moment, access: Access) -> Fold:
+        """The last fold of this view taken further if it can be, else a new one. Large ones are kept for the next."""
+        mint, visible = self.mint(held.subject.id), policy.visible(access)
+        with self._lock:
+            before = self._folds.pop(of, None)  # who takes it has it alone
+        fold = None
+        if before is not None and before.graph.moment == moment:
+            fold = grow(before, held, mint=mint, visible=visible)
+        fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible)
+        if moment.known_at is None and len(held.statements) >= self._grows_from:
+            with self._lock:
+                self._folds[of] = fold
+        return fold
 
     def forget(self, patient: str) -> None:
         """Drop everything cached of the patient."""
         with self._lock:
             self._held.pop(patient, None)
             self._born.pop(patient, None)
+            for fold in [k for k in self._folds if k[0] == patient]:
+                del self._folds[fold]
             for key in [k for k in self._loaded if k[0] == patient]:
                 del self._loaded[key]
 
     def _evict(self) -> None:
         while len(self._held) > 1 and sum(len(h.statements) for h in self._held.values()) > self._most:
             patient, _ = self._held.popitem(last=False)
+            for fold in [k for k in self._folds if k[0] == patient]:
+                del self._folds[fold]
             for key in [k for k in self._loaded if k[0] == patient]:
                 del self._loaded[key]
         while len(self._loaded) > 1 and sum(len(x.graph.statements) for x in self._loaded.values()) > self._most:

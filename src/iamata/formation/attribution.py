@@ -146,6 +146,10 @@ class Resolver:
         if "entry" in reference.element:
             self._holders[_record(target)].append((statement, reference.element))
 
+    def knows(self, sources: Mapping[str, SourceKind]) -> None:
+        """What sort of system each source is; those that were known stay what they were."""
+        self._sources = sources
+
     def resolve(self, item: Statement) -> Attribution:
         """The attribution of a statement, or of a passage given as a statement with the passage's evidence."""
         record = _record(item)

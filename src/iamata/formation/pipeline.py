@@ -20,7 +20,7 @@ from iamata.formation.recorded.identity import doubted_sources
 from iamata.formation.recorded.inferred import inferred
 from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.replacement import replaced_with_documents
-from iamata.formation.recorded.resolving import Around, Resolved, past_of, resolve
+from iamata.formation.recorded.resolving import Around, Resolved, kept_by_name, past_of, resolve
 from iamata.formation.recorded.rulings import in_force
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
@@ -54,17 +54,47 @@ _HAPPENED_CLOCKS = frozenset({Clock.EFFECTIVE, Clock.OCCURRED, Clock.HANDED_OVER
 _SAID_BEFOREHAND = frozenset({Kind.APPOINTMENT, Kind.CARE_PLAN, Kind.GOAL, Kind.INSURANCE, Kind.ORDER, Kind.ENCOUNTER})
 
 
+# A reference that leads somewhere: whose it is, as sent, and to what.
+Found = tuple[Statement, Reference, Statement]
+
+
+class Fold(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph, and what it was worked out from: enough to see what a few more statements change (`growth`).
+
+    `touching` are the references that lead somewhere, by either end; `items` what each statement
+    that can be a fact comes to, by id.
+    """
+
+    held: Held
+    graph: Graph
+    directory: Directory
+    resolver: Resolver
+    replaced: Mapping[str, str]
+    touching: dict[str, list[Found]]
+    items: dict[str, Said]
+    around: Around
+    cells: Cells
+    looked_for: set[tuple[Kind, str]]
+
+
 def form(
     held: Held, *, moment: Moment, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True
 ) -> Graph:
     """Fold what is held. `visible` says whether an item with these labels exists for the reader."""
-    held = as_read(held, moment.known_at)
-    sightings = _sightings(held, moment)
+    return fold(held, moment=moment, mint=mint, visible=visible).graph
+
+
+def fold(
+    held: Held, *, moment: Moment, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True
+) -> Fold:
+    """As `form`, with what it took."""
+    raw, held = held, as_read(held, moment.known_at)
+    sightings = sightings_of(held, held.sightings, moment)
     rulings = in_force(held.rulings, moment.known_at)
     statements = [
         s
         for s in held.statements
-        if s.id in sightings and visible(s.labels) and _dated_by(s, moment) and s.source not in rulings.foreign
+        if s.id in sightings and visible(s.labels) and dated_by(s, moment) and s.source not in rulings.foreign
     ]
     statements.sort(key=lambda s: s.digest)
     passages = {p.id: p for p in held.passages if p.id in sightings and visible(p.labels)}
@@ -72,83 +102,117 @@ def form(
     replaced = superseded(statements, last_seen)
     gone = deleted(statements, replaced)
     passages = {id: p for id, p in passages.items() if (p.provenance.source, p.provenance.record.key) not in gone}
-    urls = {s.id: {seen.url for seen in sightings[s.id] if seen.url} for s in statements}
+    urls = {s.id: called(sightings[s.id]) for s in statements}
     directory = Directory(statements, superseded=frozenset(replaced), urls=urls)
     resolver = Resolver(statements, directory, dict(held.sources))
-    found, references, unresolved = _references(statements, directory)
+    found, references, unresolved = references_of(statements, directory)
     seen_in = {id: {seen.document for seen in all} for id, all in sightings.items()}
     outdated = replaced_with_documents({s.id: s for s in statements}, found, seen_in, replaced)
     passages = _standing(passages, [s for s in statements if s.id in outdated], seen_in)
     attributions = {s.id: resolver.resolve(s) for s in statements}
-    for passage in passages.values():
-        attributions[passage.id] = resolver.resolve(_as_statement(passage))
+    attributions |= {passage.id: resolver.resolve(as_statement(passage)) for passage in passages.values()}
 
     items = [
-        _said(s, directory, attributions[s.id], sightings[s.id][0].received_at)
+        said_by(s, directory, attributions[s.id], sightings[s.id][0].received_at)
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    gone_items = replaced.keys() | outdated.keys()
-    counting = [item for item in items if item.id not in gone_items and not item.in_error]
+    outdated_ids = replaced.keys() | outdated.keys()
+    counting = [item for item in items if item.id not in outdated_ids and not item.in_error]
     around = Around(
-        outdated=gone_items,
-        past=past_of(items, replaced, gone_items),
+        outdated=outdated_ids,
+        past=past_of(items, replaced, outdated_ids),
         doubted=doubted_sources(counting),
         rulings=rulings,
         true_at=moment.true_at,
         mint=mint,
     )
+    by_id = {item.id: item for item in items}
     cells = Cells(rulings, around.past)
     cells.add(items)
     resolved = Resolved()
     for cell in cells:
         resolved.add(resolve(cell, around))
-    facts, fact_of = dict(sorted(resolved.facts.items())), resolved.fact_of
+    facts, fact_of = resolved.facts, resolved.fact_of
     links = explicit(found, facts, fact_of, mint=mint)
-    links |= inferred(facts, items, links, mint=mint)
-    sessions, memories = _talk(held, moment)
-    if memories:
-        links |= {link.id: link for link in linking.link(memories.values(), facts.values(), mint=mint)}
+    links |= inferred(facts, by_id, links, mint=mint)
+    sessions, memories = talk(held, moment)
+    links |= spoken(memories, facts, mint)
     shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
-    documents = _documents(held, moment, {seen.document for id in shown for seen in sightings.get(id, ())})
-    return Graph(
+    speaking = {seen.document for id in shown for seen in sightings.get(id, ())}
+    graph = Graph(
         subject=held.subject,
         version=held.version,
         moment=moment,
-        hash=_graph_hash(facts.values(), memories.values(), links.values()),
+        hash=graph_hash(facts.values(), memories.values(), links.values()),
         statements={s.id: s for s in statements},
         passages=passages,
         sightings={id: sightings[id] for id in [*(s.id for s in statements), *passages]},
-        documents=documents,
+        documents=documents_of(held, held.documents, moment, speaking),
         sessions=sessions,
         memories=memories,
         attributions=attributions,
-        facts=facts,
+        facts=dict(sorted(facts.items())),
         fact_of=fact_of,
-        links=links,
+        links=dict(sorted(links.items())),
         conflicts=dict(sorted(resolved.conflicts.items())),
         decisions=dict(sorted(resolved.decisions.items())),
         unresolved=tuple(sorted(unresolved)),
         references=references,
     )
+    return Fold(
+        held=raw,
+        graph=graph,
+        directory=directory,
+        resolver=resolver,
+        replaced=replaced,
+        touching=touching(found),
+        items=by_id,
+        around=around,
+        cells=cells,
+        looked_for=kept_by_name(items, outdated_ids, replaced),
+    )
 
 
-def _sightings(held: Held, moment: Moment) -> dict[str, tuple[Sighting, ...]]:
-    """Item id → its sightings that were known by then and whose source was not retracted since, earliest first."""
+def sightings_of(held: Held, sightings: Iterable[Sighting], moment: Moment) -> dict[str, tuple[Sighting, ...]]:
+    """Item id → those of these sightings that were known by then and whose source was not retracted since, earliest
+    first."""
     known = moment.known_at
     retracted = _retracted(held, moment)
     source_of = {document.id: document.source for document in held.documents} if retracted else {}
     seen: dict[str, list[Sighting]] = defaultdict(list)
-    for sighting in held.sightings:
+    for sighting in sightings:
         if known is not None and sighting.received_at > known:
             continue
         until = retracted.get(source_of.get(sighting.document, ""))
         if until is None or sighting.received_at > until:
             seen[sighting.item].append(sighting)
-    return {id: tuple(all) if len(all) == 1 else _in_order(all) for id, all in seen.items()}
+    return {id: tuple(all) if len(all) == 1 else in_order(all) for id, all in seen.items()}
 
 
-def _in_order(sightings: list[Sighting]) -> tuple[Sighting, ...]:
+def touching(found: Iterable[Found]) -> dict[str, list[Found]]:
+    """The references of or to each statement, by id."""
+    ends: dict[str, list[Found]] = defaultdict(list)
+    for each in found:
+        ends[each[0].id].append(each)
+        if each[2].id != each[0].id:
+            ends[each[2].id].append(each)
+    return ends
+
+
+def called(sightings: Iterable[Sighting]) -> set[str]:
+    """What the documents called an item."""
+    return {seen.url for seen in sightings if seen.url}
+
+
+def spoken(memories: Mapping[str, Memory], facts: Mapping[str, Fact], mint: IdMint) -> dict[str, Link]:
+    """The links of memories to facts, by id."""
+    if not memories:
+        return {}
+    return {link.id: link for link in linking.link(memories.values(), facts.values(), mint=mint)}
+
+
+def in_order(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
     return tuple(sorted(sightings, key=lambda s: (s.received_at, s.document, s.place)))
 
 
@@ -161,8 +225,9 @@ def _retracted(held: Held, moment: Moment) -> dict[str, datetime]:
     return retracted
 
 
-def _documents(held: Held, moment: Moment, speaking: Set[str]) -> dict[str, Document]:
-    """The documents known by then, but those of a retracted source and those of which all items are hidden.
+def documents_of(held: Held, documents: Iterable[Document], moment: Moment, speaking: Set[str]) -> dict[str, Document]:
+    """Those of these documents that were known by then, but those of a retracted source and those of which all items
+    are hidden.
 
     `speaking` are those with an item that counts for the reader. A document without items is not hidden by their
     labels, only by a retraction.
@@ -170,7 +235,7 @@ def _documents(held: Held, moment: Moment, speaking: Set[str]) -> dict[str, Docu
     known, retracted = moment.known_at, _retracted(held, moment)
     holding = {seen.document for seen in held.sightings if known is None or seen.received_at <= known}
     found = {}
-    for document in held.documents:
+    for document in documents:
         until = retracted.get(document.source)
         counts = document.id not in holding and (until is None or document.received_at > until)
         if (known is None or document.received_at <= known) and (document.id in speaking or counts):
@@ -178,7 +243,7 @@ def _documents(held: Held, moment: Moment, speaking: Set[str]) -> dict[str, Docu
     return found
 
 
-def _dated_by(statement: Statement, moment: Moment) -> bool:
+def dated_by(statement: Statement, moment: Moment) -> bool:
     """Had it been said by the clinical now, and had it happened or can it be said beforehand?"""
     now = moment.true_at.timestamp()
     for timed in statement.times:
@@ -192,7 +257,7 @@ def _dated_by(statement: Statement, moment: Moment) -> bool:
     return True
 
 
-def _as_statement(passage: Passage) -> Statement:
+def as_statement(passage: Passage) -> Statement:
     """A passage carries authorship like a statement; the resolver reads it as one of its record."""
     return Statement(
         id=passage.id,
@@ -219,12 +284,10 @@ def _standing(
     }
 
 
-def _references(
+def references_of(
     statements: Iterable[Statement], directory: Directory
-) -> tuple[
-    list[tuple[Statement, Reference, Statement]], dict[str, tuple[tuple[Reference, str], ...]], list[Unresolved]
-]:
-    found: list[tuple[Statement, Reference, Statement]] = []
+) -> tuple[list[Found], dict[str, tuple[tuple[Reference, str], ...]], list[Unresolved]]:
+    found: list[Found] = []
     resolved: dict[str, tuple[tuple[Reference, str], ...]] = {}
     unresolved: list[Unresolved] = []
     for statement in statements:
@@ -243,7 +306,7 @@ def _references(
     return found, resolved, unresolved
 
 
-def _said(statement: Statement, directory: Directory, attribution: Attribution, received_at: datetime) -> Said:
+def said_by(statement: Statement, directory: Directory, attribution: Attribution, received_at: datetime) -> Said:
     concept = _concept(statement, directory)
     groups, sides = groups_of(statement, concept), sides_of(statement, concept)
     return said(statement, concept, attribution, received_at, groups, sides)
@@ -264,7 +327,7 @@ def _concept(statement: Statement, directory: Directory) -> CodedText | None:
     return statement.concept
 
 
-def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memory]]:
+def talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memory]]:
     """Sessions and memories as they were known by then."""
     known = moment.known_at
     sessions = {}
@@ -281,15 +344,25 @@ def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Mem
     return sessions, {m.id: m for m in sorted(memories, key=lambda m: (m.session, m.message, m.start, m.kind, m.id))}
 
 
-def _graph_hash(facts: Iterable[Fact], memories: Iterable[Memory], links: Iterable[Link]) -> str:
+def graph_hash(facts: Iterable[Fact], memories: Iterable[Memory], links: Iterable[Link]) -> str:
     """A sum of content hashes modulo 2^256: order-free, and an item can be added or taken out alone."""
     total = 0
-    for fact in facts:
-        total += int(content_digest("fact", fact.digest), 16)
-    for memory in memories:
-        content = (memory.quote, memory.kind, memory.polarity, memory.experiencer, memory.change, memory.since)
-        said_at = memory.said_at.isoformat() if memory.said_at else ""
-        total += int(content_digest("memory", canonical_bytes(content), memory.attribution.kind, said_at), 16)
-    for link in links:
-        total += int(content_digest("link", link.digest), 16)
+    for items in (facts, memories, links):
+        total += sum(map(content_of, items))
+    return hash_text(total)
+
+
+def hash_text(total: int) -> str:
     return f"{total % (1 << 256):064x}"
+
+
+def content_of(item: Fact | Memory | Link) -> int:
+    """What an item of the graph adds to its hash."""
+    match item:
+        case Fact():
+            return int(content_digest("fact", item.digest), 16)
+        case Link():
+            return int(content_digest("link", item.digest), 16)
+    content = (item.quote, item.kind, item.polarity, item.experiencer, item.change, item.since)
+    said_at = item.said_at.isoformat() if item.said_at else ""
+    return int(content_digest("memory", canonical_bytes(content), item.attribution.kind, said_at), 16)

@@ -23,13 +23,15 @@ from iamata.model.statement import Reference, Statement
 
 class Held(msgspec.Struct, frozen=True, kw_only=True):
     """Everything stored of one patient: the set that the fold is a function of. Orders carry no meaning, but for the
-    messages of a session. `version` counts accepted changes; `sources` says what sort of system each source is.
+    messages of a session. `version` counts accepted changes, `sequence` is the submission that brought the last item;
+    `sources` says what sort of system each source is.
 
     `statements`, `passages` and `sightings` are as first read; what became of them since is in `rereadings`, by number.
     """
 
     subject: Subject
     version: int = 0
+    sequence: int = 0
     statements: tuple[Statement, ...] = ()
     passages: tuple[Passage, ...] = ()
     sightings: tuple[Sighting, ...] = ()

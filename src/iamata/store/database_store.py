@@ -98,8 +98,8 @@ class DatabaseStore:
         return forming.pending(self._database, patient)
 
     # reading
-    def held(self, patient: str) -> Held | None:
-        return reading.held(self._database, self._sealer(patient), patient)
+    def held(self, patient: str, before: Held | None = None) -> Held | None:
+        return reading.held(self._database, self._sealer(patient), patient, before)
 
     def version(self, patient: str) -> int | None:
         row = self.patient(patient)

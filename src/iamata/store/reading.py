@@ -26,85 +26,113 @@ from iamata.store.sharing import Shared
 _STATUSES: Final = tuple(status.value for status in IngestionStatus)
 
 
-def held(database: Database, sealer: Sealer | None, patient: str) -> Held | None:
+def held(database: Database, sealer: Sealer | None, patient: str, before: Held | None = None) -> Held | None:
     """One unchanging view. `sources` has every pair (name, kind) that was said, sorted: a source that was sent as two
-    kinds stands twice, so that the answer does not depend on the order of arrival."""
+    kinds stands twice, so that the answer does not depend on the order of arrival.
+
+    With what was held `before`, only what came since is opened, and stands after it; unless documents were read again.
+    """
     with database.reading() as tx:
         registered = tx.rows("patient", patient=patient)
         if not registered:
             return None
-        statements = tx.rows("statements", patient=patient)
-        passages = tx.rows("passages", patient=patient)
-        sightings = tx.rows("sightings", patient=patient)
-        documents = tx.rows("documents", patient=patient)
+        rereadings = tx.rows("rereadings", patient=patient)
+        if before is not None and len(rereadings) != len(before.rereadings):
+            before = None
+        after = -1 if before is None else before.sequence
+        statements = tx.rows("statements", patient=patient, after=after)
+        passages = tx.rows("passages", patient=patient, after=after)
+        sightings = tx.rows("sightings", patient=patient, after=after)
+        documents = tx.rows("documents", patient=patient, after=after)
+        last = max(tx.rows("last_sighting", patient=patient)[0][0], tx.rows("last_document", patient=patient)[0][0])
         sessions = tx.rows("sessions", patient=patient)
         messages = tx.rows("messages", patient=patient)
         memories = tx.rows("memories", patient=patient)
         rulings = tx.rows("rulings", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
-        rereadings = tx.rows("rereadings", patient=patient)
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
     open, moment = opened.open, codec.moment_of
-    shared = Shared()
-    share, part = shared.statement, shared.part
-
-    def said_at(number: int) -> tuple[Statement, ...]:
-        return tuple(
-            [
-                share(codec.statements.decode(open("statements", sealed_as(id, number), body)))
-                for id, of, body in statements
-                if of == number
-            ]
+    items = _Items(opened, statements, passages, sightings)
+    if before is None:
+        again = tuple(
+            Rereading(
+                number=number,
+                at=moment(at),
+                documents=frozenset(codec.rereadings.decode(open("rereadings", str(number), body))),
+                statements=items.statements(number),
+                passages=items.passages(number),
+                sightings=items.sightings(number),
+            )
+            for number, at, body in rereadings
         )
-
-    def told_at(number: int) -> tuple[Passage, ...]:
-        return tuple(
-            [
-                codec.passages.decode(open("passages", sealed_as(id, number), body))
-                for id, of, body in passages
-                if of == number
-            ]
-        )
-
-    def seen_at(number: int) -> tuple[Sighting, ...]:
-        return tuple(
-            [
-                Sighting(part(item), part(document), place, part(moment(received_at)), url)
-                for id, of, item, document, received_at, body in sightings
-                if of == number
-                for place, url in [
-                    codec.places.decode(open("sightings", sealed_as(f"{id} {item} {document}", number), body))
-                ]
-            ]
-        )
-
-    return Held(
-        subject=subject_of(patient),
+        before = Held(subject=subject_of(patient), rereadings=again)
+    elif any(of for _id, of, *_more in (*statements, *passages, *sightings)):
+        return held(database, sealer, patient)  # a document that was read again was sent again
+    return msgspec.structs.replace(
+        before,
         version=registered[0][3],
-        statements=said_at(0),
-        passages=told_at(0),
-        sightings=seen_at(0),
-        documents=tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
+        sequence=last,
+        statements=before.statements + items.statements(0),
+        passages=before.passages + items.passages(0),
+        sightings=before.sightings + items.sightings(0),
+        documents=before.documents
+        + tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
         sessions=_sessions(opened, patient, sessions, messages),
         memories=tuple([codec.memories.decode(open("memories", id, body)) for id, body in memories]),
         rulings=tuple([codec.rulings.decode(open("rulings", id, body)) for id, body in rulings]),
         retractions=tuple(
             [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
         ),
-        rereadings=tuple(
-            Rereading(
-                number=number,
-                at=moment(at),
-                documents=frozenset(codec.rereadings.decode(open("rereadings", str(number), body))),
-                statements=said_at(number),
-                passages=told_at(number),
-                sightings=seen_at(number),
-            )
-            for number, at, body in rereadings
-        ),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
     )
+
+
+class _Items:
+    """Rows of items, opened by their rereading; equal parts of them become one value."""
+
+    def __init__(
+        self,
+        sealer: Sealer,
+        statements: list[tuple[Any, ...]],
+        passages: list[tuple[Any, ...]],
+        sightings: list[tuple[Any, ...]],
+    ) -> None:
+        self._open = sealer.open
+        self._rows = statements, passages, sightings
+        self._shared = Shared()
+
+    def statements(self, number: int) -> tuple[Statement, ...]:
+        open, share = self._open, self._shared.statement
+        return tuple(
+            [
+                share(codec.statements.decode(open("statements", sealed_as(id, number), body)))
+                for id, of, body in self._rows[0]
+                if of == number
+            ]
+        )
+
+    def passages(self, number: int) -> tuple[Passage, ...]:
+        return tuple(
+            [
+                codec.passages.decode(self._open("passages", sealed_as(id, number), body))
+                for id, of, body in self._rows[1]
+                if of == number
+            ]
+        )
+
+    def sightings(self, number: int) -> tuple[Sighting, ...]:
+        open, part, moment = self._open, self._shared.part, codec.moment_of
+        return tuple(
+            [
+                Sighting(part(item), part(document), place, part(moment(received_at)), url)
+                for id, of, item, document, received_at, body in self._rows[2]
+                if of == number
+                for place, url in [
+                    codec.places.decode(open("sightings", sealed_as(f"{id} {item} {document}", number), body))
+                ]
+            ]
+        )
 
 
 def session(database: Database, sealer: Sealer | None, patient: str, id: str) -> Session | None:

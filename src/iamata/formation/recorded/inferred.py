@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import date, timedelta
+from functools import cache
 from typing import Final
 
 import msgspec
@@ -32,6 +33,26 @@ _LONGEST_STAY_DAYS: Final = 31  # encounters longer than this hold too much to s
 _REACTION_WITHIN_S: Final = 365 * _DAY_S  # of a drug whose end nobody says
 _NOT_SO: Final = frozenset({Standing.ENTERED_IN_ERROR, Standing.CANCELLED, Standing.NOT_DONE, Standing.DRAFT})
 _REASONS: Final = frozenset({LinkType.PRESCRIBED_FOR, LinkType.TREATS})
+
+
+# What each rule looks at, and which rule says what stands in `Link.rule` after `agent:`.
+_LOOKS_AT: Final[Mapping[str, frozenset[Kind]]] = {
+    "uses": frozenset({Kind.MEDICATION, Kind.CONDITION}),
+    "monitors": frozenset({Kind.OBSERVATION, Kind.MEDICATION, Kind.CONDITION}),
+    "consequences": frozenset({Kind.CONDITION}),
+    "reactions": frozenset({Kind.MEDICATION, Kind.CONDITION}),
+    "allergies": frozenset({Kind.ALLERGY, Kind.MEDICATION}),
+    "visits": frozenset({Kind.ENCOUNTER, Kind.CONDITION}),
+}
+_RULE_OF: Final[Mapping[str, str]] = {
+    "stated-reason": "uses",
+    "indication": "uses",
+    "monitoring": "monitors",
+    "consequence": "consequences",
+    "reaction": "reactions",
+    "same-substance": "allergies",
+    "encounter-day": "visits",
+}
 
 
 class _Thing(msgspec.Struct, frozen=True, gc=False):
@@ -98,15 +119,37 @@ class _Shelf:
 
 
 def inferred(
-    facts: Mapping[str, Fact], items: Iterable[Said], explicit: Mapping[str, Link], *, mint: IdMint
+    facts: Mapping[str, Fact],
+    items: Mapping[str, Said],
+    explicit: Mapping[str, Link],
+    *,
+    mint: IdMint,
+    rules: Set[str] = frozenset(_LOOKS_AT),
 ) -> dict[str, Link]:
-    """Links that no source states, by id; none between two facts that `explicit` relates in whatever way."""
-    return _Inference(facts, items, explicit, mint).links()
+    """Links that no source states, by id; none between two facts that `explicit` relates in whatever way. `items` are
+    the statements by id; `rules` limits it to what some rules say."""
+    return _Inference(facts, items, explicit, mint, {kind for rule in rules for kind in _LOOKS_AT[rule]}).links(rules)
+
+
+def rules_about(kinds: Set[Kind]) -> frozenset[str]:
+    """The rules that look at facts of any of these kinds."""
+    return frozenset(rule for rule, looked_at in _LOOKS_AT.items() if kinds & looked_at)
+
+
+def rule_of(link: Link) -> str | None:
+    """The rule that a link is of; None for one that was not inferred here."""
+    _, agent, rule = link.rule.rpartition("agent:")
+    return _RULE_OF.get(rule.partition("/")[0]) if agent else None
 
 
 class _Inference:
     def __init__(
-        self, facts: Mapping[str, Fact], items: Iterable[Said], explicit: Mapping[str, Link], mint: IdMint
+        self,
+        facts: Mapping[str, Fact],
+        items: Mapping[str, Said],
+        explicit: Mapping[str, Link],
+        mint: IdMint,
+        kinds: Set[Kind],
     ) -> None:
         self._mint = mint
         self._related = {frozenset((link.origin, link.target)) for link in explicit.values()}
@@ -116,12 +159,15 @@ class _Inference:
             if link.type in _REASONS and link.target in facts and facts[link.target].kind is Kind.CONDITION
         }
         self._visited = {link.origin for link in explicit.values() if link.type is LinkType.PERFORMED_DURING}
-        known = {item.id: item.groups for item in items}
         self._by_kind: dict[Kind, list[_Thing]] = defaultdict(list)
-        for fact in sorted(facts.values(), key=lambda fact: fact.digest):
-            if _holds(fact):
-                groups = frozenset().union(*(known.get(member, frozenset()) for member in fact.members))
-                self._by_kind[fact.kind].append(_thing(fact, groups))
+        looked_at = []
+        for fact in facts.values():
+            if fact.kind in kinds and _holds(fact):
+                groups = frozenset().union(*(items[member].groups for member in fact.members))
+                if fact.kind is not Kind.OBSERVATION or any(map(_is_repeated, groups)):
+                    looked_at.append((fact, groups))
+        for fact, groups in sorted(looked_at, key=lambda each: each[0].digest):
+            self._by_kind[fact.kind].append(_thing(fact, groups))
         self._conditions = _Shelf(
             (above, thing)
             for thing in self._by_kind[Kind.CONDITION]
@@ -129,9 +175,17 @@ class _Inference:
         )
         self._drugs = _Shelf((part, thing) for thing in self._by_kind[Kind.MEDICATION] for part in sorted(thing.parts))
 
-    def links(self) -> dict[str, Link]:
+    def links(self, rules: Set[str]) -> dict[str, Link]:
         best: dict[str, Link] = {}
-        for rule in (self._uses, self._monitors, self._consequences, self._reactions, self._allergies, self._visits):
+        every = {
+            "uses": self._uses,
+            "monitors": self._monitors,
+            "consequences": self._consequences,
+            "reactions": self._reactions,
+            "allergies": self._allergies,
+            "visits": self._visits,
+        }
+        for rule in (every[name] for name in _LOOKS_AT if name in rules):
             for link in rule():
                 other = best.get(link.id)
                 if other is None or (link.confidence, link.rule) > (other.confidence, other.rule):
@@ -286,6 +340,12 @@ def _holds(fact: Fact) -> bool:
         and fact.currency is not Currency.PLANNED
         and fact.domain is Domain.CLINICAL
     )
+
+
+@cache
+def _is_repeated(group: str) -> bool:
+    """Is this group a test that is known to be repeated for something?"""
+    return bool(knowledge.monitored(group.partition(":")[2]))
 
 
 def _thing(fact: Fact, groups: frozenset[str]) -> _Thing:

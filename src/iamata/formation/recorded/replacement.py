@@ -50,6 +50,12 @@ def replaced_with_documents(
     return {id: new for old, new in pairs for id in (old, *_held(old, refers)) if seen_in[id] <= outdated}
 
 
+def may_replace(statement: Statement) -> bool:
+    """Does it say that its document takes the place of another?"""
+    kind, record = statement.kind.value, statement.provenance.record.type
+    return any((kind, record, each.element.partition("/")[0]) in _replacing() for each in statement.references)
+
+
 def _reached(start: str, heirs: Mapping[str, set[str]]) -> set[str]:
     """What takes the place of this document, and of those that do."""
     reached: set[str] = set()

@@ -81,6 +81,17 @@ def past_of(items: Iterable[Said], replaced: Mapping[str, str], outdated: Set[st
     return past
 
 
+def kept_by_name(items: Iterable[Said], outdated: Set[str], replaced: Mapping[str, str]) -> set[tuple[Kind, str]]:
+    """The names by which what no longer counts looks for what still says the same."""
+    gone = [item for item in items if item.id not in replaced and (item.id in outdated or item.in_error)]
+    return {(item.kind, name) for item in gone for name in _names(item)}
+
+
+def names_of(item: Said) -> set[tuple[Kind, str]]:
+    """The names under which it is found by what no longer counts."""
+    return {(item.kind, name) for name in _names(item)}
+
+
 def _names(item: Said) -> list[str]:
     return [key for key in (*sorted(item.keys), item.name) if key]
 

@@ -30,6 +30,7 @@ create table statements (
 insert into statements (patient, id, rereading, sequence, kind, reader, body)
 select patient, id, 0, sequence, kind, reader, body from moved_statements;
 drop table moved_statements;
+create index statements_by_sequence on statements (patient, sequence);
 -- append only: statements
 
 create table moved_passages as select * from passages;
@@ -49,6 +50,7 @@ create table passages (
 insert into passages (patient, id, rereading, sequence, reader, body)
 select patient, id, 0, sequence, reader, body from moved_passages;
 drop table moved_passages;
+create index passages_by_sequence on passages (patient, sequence);
 -- append only: passages
 
 create table moved_sightings as select * from sightings;
@@ -71,4 +73,5 @@ create table sightings (
 insert into sightings (patient, id, rereading, sequence, item, document, received_at, body)
 select patient, id, 0, sequence, item, document, received_at, body from moved_sightings;
 drop table moved_sightings;
+create index sightings_by_sequence on sightings (patient, sequence);
 -- append only: sightings

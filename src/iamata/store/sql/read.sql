@@ -7,23 +7,34 @@ select id, body from sources where patient = :patient order by id;
 
 -- name: statements
 -- mark: one patient
--- Every statement.
-select id, rereading, body from statements where patient = :patient order by id, rereading;
+-- Every statement that came after a submission.
+select id, rereading, body from statements where patient = :patient and sequence > :after order by id, rereading;
 
 -- name: passages
 -- mark: one patient
--- Every passage.
-select id, rereading, body from passages where patient = :patient order by id, rereading;
+-- Every passage that came after a submission.
+select id, rereading, body from passages where patient = :patient and sequence > :after order by id, rereading;
 
 -- name: sightings
 -- mark: one patient
--- Every sighting.
-select id, rereading, item, document, received_at, body from sightings where patient = :patient order by id;
+-- Every sighting that came after a submission.
+select id, rereading, item, document, received_at, body from sightings
+where patient = :patient and sequence > :after order by id;
 
 -- name: documents
 -- mark: one patient
--- What every document is, without its bytes.
-select id, head from documents where patient = :patient order by id;
+-- What every document is that came after a submission, without its bytes.
+select id, head from documents where patient = :patient and sequence > :after order by id;
+
+-- name: last_sighting
+-- mark: one patient
+-- Which submission brought the last sighting.
+select coalesce(max(sequence), 0) from sightings where patient = :patient;
+
+-- name: last_document
+-- mark: one patient
+-- Which submission brought the last document.
+select coalesce(max(sequence), 0) from documents where patient = :patient;
 
 -- name: document_body
 -- mark: one patient

@@ -71,6 +71,7 @@ create table statements (
   body blob not null,
   primary key (patient, id, rereading)
 );
+create index statements_by_sequence on statements (patient, sequence);
 -- append only: statements
 
 -- mark: one patient
@@ -84,6 +85,7 @@ create table passages (
   body blob not null,
   primary key (patient, id, rereading)
 );
+create index passages_by_sequence on passages (patient, sequence);
 -- append only: passages
 
 -- mark: one patient
@@ -100,6 +102,7 @@ create table sightings (
   primary key (patient, id),
   foreign key (patient, document) references documents (patient, id)
 );
+create index sightings_by_sequence on sightings (patient, sequence);
 -- append only: sightings
 
 -- mark: one patient

@@ -1,0 +1,286 @@
+"""What do a few more statements change? The fold of what came before, taken further without folding it again.
+
+Gives what `pipeline.fold` would give, or nothing where something that is held already could come out otherwise by more
+than its own cell: then everything is folded. New records of most kinds, talk, and things seen again are taken further.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Set
+from operator import is_
+from typing import TypeVar
+
+import msgspec
+
+from iamata.formation import pipeline
+from iamata.formation.pipeline import Fold
+from iamata.formation.recorded.inferred import inferred, rule_of, rules_about
+from iamata.formation.recorded.relationships import explicit
+from iamata.formation.recorded.replacement import may_replace
+from iamata.formation.recorded.resolving import Resolved, names_of, resolve
+from iamata.formation.recorded.said import Said
+from iamata.model.document import Document
+from iamata.model.fact import Fact
+from iamata.model.graph import Held
+from iamata.model.identifiers import IdMint
+from iamata.model.link import Link, LinkSource
+from iamata.model.memory import Memory
+from iamata.model.passage import Passage
+from iamata.model.provenance import Provenance
+from iamata.model.sighting import Sighting
+from iamata.model.statement import SUPPORTING_KINDS, Kind, Label, Standing, Statement, Verification
+
+T = TypeVar("T")
+# What one of these says bears on statements of any cell: who wrote them, whose they are, which document holds them.
+_FAR_REACHING = frozenset({Kind.PROVENANCE, Kind.LIST, Kind.DEMOGRAPHIC})
+
+
+def grow(before: Fold, held: Held, *, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool]) -> Fold | None:
+    """`before` taken further to `held`, for the same reader, moment and ids; None where that cannot be told from what
+    is new alone. `before` is used up either way: it must not be asked again."""
+    moment = before.graph.moment
+    more = _more(before.held, held)
+    if more is None or moment.known_at is not None:
+        return None
+    sightings = pipeline.sightings_of(held, more.sightings, moment)
+
+    def counts(statement: Statement) -> bool:
+        return (
+            visible(statement.labels)
+            and pipeline.dated_by(statement, moment)
+            and statement.source not in before.around.rulings.foreign
+        )
+
+    statements = [s for s in more.statements if s.id in sightings and counts(s)]
+    passages = {p.id: p for p in more.passages if p.id in sightings and visible(p.labels)}
+    again = {id: seen for id, seen in sightings.items() if id in before.graph.sightings}
+    others = sightings.keys() - again.keys()
+    if (
+        any(s.id in others and counts(s) for s in before.held.statements)
+        or any(p.id in others and visible(p.labels) for p in before.held.passages)
+        or not _new_and_near(before, statements, passages.values())
+        or not _as_before(before, again)
+        or not _named(before, statements, again, sightings)
+    ):
+        return None
+    before.resolver.knows(dict(held.sources))
+    return _Growing(before, held, mint).grown(statements, passages, sightings, visible)
+
+
+class _More(msgspec.Struct, frozen=True):
+    statements: tuple[Statement, ...]
+    passages: tuple[Passage, ...]
+    sightings: tuple[Sighting, ...]
+
+
+def _more(before: Held, held: Held) -> _More | None:
+    """What came to be held since; None if anything but that changed, besides talk."""
+    kinds = dict(held.sources)
+    same = (
+        held.subject == before.subject
+        and held.rulings == before.rulings
+        and held.retractions == before.retractions
+        and held.rereadings is before.rereadings
+        and all(kinds.get(source) is kind for source, kind in dict(before.sources).items())
+    )
+    statements, passages = _tail(before.statements, held.statements), _tail(before.passages, held.passages)
+    sightings, documents = _tail(before.sightings, held.sightings), _tail(before.documents, held.documents)
+    if not same or statements is None or passages is None or sightings is None or documents is None:
+        return None
+    return _More(statements, passages, sightings)
+
+
+def _tail(before: tuple[T, ...], now: tuple[T, ...]) -> tuple[T, ...] | None:
+    """What stands in `now` after all of `before`, which must be the very same items."""
+    if len(now) < len(before) or not all(map(is_, before, now)):
+        return None
+    return now[len(before) :]
+
+
+def _new_and_near(before: Fold, statements: list[Statement], passages: Iterable[Passage]) -> bool:
+    """Does none of these correct a record, replace a document, or bear on statements of any cell?"""
+    contents = Counter((s.source, s.provenance.record.key, s.part) for s in statements if s.provenance.record.key)
+    if any(count > 1 for count in contents.values()) or any(
+        s.kind in _FAR_REACHING
+        or s.standing is Standing.ENTERED_IN_ERROR
+        or s.verification is Verification.ENTERED_IN_ERROR
+        or may_replace(s)
+        for s in statements
+    ):
+        return False
+    known = before.graph.statements
+    ended = {_record(known[id].provenance) for id in before.around.outdated}
+    return not any(_record(p.provenance) in ended for p in passages)
+
+
+def _record(provenance: Provenance) -> tuple[str, str]:
+    return provenance.source, provenance.record.key
+
+
+def _as_before(before: Fold, again: Mapping[str, tuple[Sighting, ...]]) -> bool:
+    """Does seeing these again leave them as they were? Not what was seen earlier than we knew, is one of several
+    contents of its record, or stood in a document that was replaced."""
+    contested = {*before.around.outdated, *before.replaced.values()}
+    return not any(
+        id in contested or seen[0].received_at < before.graph.sightings[id][0].received_at for id, seen in again.items()
+    )
+
+
+def _named(
+    before: Fold,
+    statements: list[Statement],
+    again: Mapping[str, tuple[Sighting, ...]],
+    sightings: Mapping[str, tuple[Sighting, ...]],
+) -> bool:
+    """Enter what these are called; False if that would answer a question otherwise than it was answered."""
+    called = {s.id: pipeline.called(sightings[s.id]) for s in statements}
+    for id, seen in again.items():
+        names = pipeline.called(seen) - pipeline.called(before.graph.sightings[id])
+        if names and id in before.graph.statements:
+            called[id] = names
+    known = [before.graph.statements[id] for id in again if id in called]
+    return before.directory.extend(statements, known, called)
+
+
+class _Growing:
+    """One step: what the new statements come to, and what of the graph that touches."""
+
+    def __init__(self, before: Fold, held: Held, mint: IdMint) -> None:
+        self._before, self._held, self._mint = before, held, mint
+        self._graph = before.graph
+
+    def grown(
+        self,
+        statements: list[Statement],
+        passages: Mapping[str, Passage],
+        sightings: Mapping[str, tuple[Sighting, ...]],
+        visible: Callable[[tuple[Label, ...]], bool],
+    ) -> Fold | None:
+        before, graph = self._before, self._graph
+        found, references, unresolved = pipeline.references_of(statements, before.directory)
+        attributions = {s.id: before.resolver.resolve(s) for s in statements}
+        attributions |= {p.id: before.resolver.resolve(pipeline.as_statement(p)) for p in passages.values()}
+        fresh = [
+            pipeline.said_by(s, before.directory, attributions[s.id], sightings[s.id][0].received_at)
+            for s in statements
+            if s.kind not in SUPPORTING_KINDS
+        ]
+        items = before.items | {item.id: item for item in fresh}
+        if before.looked_for & {name for item in fresh for name in names_of(item)}:
+            return None
+        resolved, changed = self._resolved(fresh)
+        facts = resolved.facts
+        for id, ends in pipeline.touching(found).items():
+            before.touching.setdefault(id, []).extend(ends)
+        links = self._explicit(resolved, changed)
+        links |= self._inferred(items, resolved, links, changed)
+        sessions, memories = pipeline.talk(self._held, graph.moment)
+        links |= pipeline.spoken(memories, facts, self._mint)
+        links = dict(sorted(links.items()))
+        order = list(graph.statements.values())
+        for statement in statements:
+            insort(order, statement, key=lambda s: s.digest)
+        shown = graph.passages | dict(passages)
+        seen = graph.sightings | {
+            id: pipeline.in_order((*graph.sightings.get(id, ()), *new))
+            for id, new in sightings.items()
+            if id in attributions or id in graph.sightings
+        }
+        grown = msgspec.structs.replace(
+            graph,
+            version=self._held.version,
+            hash=self._hash(facts, memories, links),
+            statements={s.id: s for s in order},
+            passages=shown,
+            sightings={id: seen[id] for id in [*(s.id for s in order), *shown]},
+            documents=self._documents(sightings, visible),
+            sessions=sessions,
+            memories=memories,
+            attributions=graph.attributions | attributions,
+            facts=facts,
+            fact_of=resolved.fact_of,
+            links=links,
+            conflicts=resolved.conflicts,
+            decisions=resolved.decisions,
+            unresolved=tuple(sorted((*graph.unresolved, *unresolved))),
+            references=graph.references | references,
+        )
+        return msgspec.structs.replace(before, held=self._held, graph=grown, items=items)
+
+    def _resolved(self, fresh: list[Said]) -> tuple[Resolved, set[str]]:
+        """Everything resolved, the cells of what is new again; and the ids of facts that came, went or changed."""
+        graph = self._graph
+        self._before.cells.add(fresh)
+        cells = self._before.cells.of(fresh)
+        new = Resolved()
+        for cell in cells:
+            new.add(resolve(cell, self._before.around))
+        ids = {item.id for cell in cells for item in cell}
+        old = {graph.fact_of[id] for id in ids if id in graph.fact_of}
+        changed = {id for id in old | new.facts.keys() if graph.facts.get(id) != new.facts.get(id)}
+        facts = {id: fact for id, fact in graph.facts.items() if id not in old or id not in changed}
+        facts |= {id: fact for id, fact in new.facts.items() if id in changed}
+        conflicts = {id: c for id, c in graph.conflicts.items() if c.fact not in old} | new.conflicts
+        decisions = {id: d for id, d in graph.decisions.items() if d.left not in ids} | new.decisions
+        resolved = Resolved(
+            facts=dict(sorted(facts.items())),
+            fact_of={id: fact for id, fact in graph.fact_of.items() if id not in ids} | new.fact_of,
+            conflicts=dict(sorted(conflicts.items())),
+            decisions=dict(sorted(decisions.items())),
+        )
+        return resolved, changed
+
+    def _explicit(self, resolved: Resolved, changed: Set[str]) -> dict[str, Link]:
+        """The links that sources state: those between facts that are what they were stand."""
+        facts = [facts[id] for facts in (self._graph.facts, resolved.facts) for id in changed if id in facts]
+        ends = {end for fact in facts for end in (*fact.members, *(former for former, _ in fact.history))}
+        touching = {id(each): each for end in ends for each in self._before.touching.get(end, ())}.values()
+        links = {
+            id: link
+            for id, link in self._graph.links.items()
+            if link.source is LinkSource.EXPLICIT_REFERENCE
+            and link.origin not in changed
+            and link.target not in changed
+        }
+        return links | explicit(touching, resolved.facts, resolved.fact_of, mint=self._mint)
+
+    def _inferred(
+        self, items: Mapping[str, Said], resolved: Resolved, explicit: Mapping[str, Link], changed: Set[str]
+    ) -> dict[str, Link]:
+        """The links that nobody states: those of rules that look at no kind of which a fact changed stand."""
+        kinds = {facts[id].kind for facts in (self._graph.facts, resolved.facts) for id in changed if id in facts}
+        stale = rules_about(kinds)
+        links = {
+            id: link
+            for id, link in self._graph.links.items()
+            if (rule := rule_of(link)) is not None and rule not in stale
+        }
+        return links | inferred(resolved.facts, items, explicit, mint=self._mint, rules=stale)
+
+    def _documents(
+        self, sightings: Mapping[str, tuple[Sighting, ...]], visible: Callable[[tuple[Label, ...]], bool]
+    ) -> dict[str, Document]:
+        """The documents that can be seen, the new ones among them as `pipeline` says."""
+        shown = {s.id for s in self._held.statements if s.id in sightings and visible(s.labels)}
+        shown |= {p.id for p in self._held.passages if p.id in sightings and visible(p.labels)}
+        speaking = {seen.document for id in shown for seen in sightings[id]}
+        new = self._held.documents[len(self._before.held.documents) :]
+        late = [d for d in self._before.held.documents if d.id in speaking and d.id not in self._graph.documents]
+        found = pipeline.documents_of(self._held, (*late, *new), self._graph.moment, speaking)
+        every = self._graph.documents | found
+        return {d.id: d for d in self._held.documents if d.id in every}
+
+    def _hash(self, facts: Mapping[str, Fact], memories: Mapping[str, Memory], links: Mapping[str, Link]) -> str:
+        """The graph hash, from the last one by what went and what came."""
+        total = int(self._graph.hash, 16)
+        pairs: tuple[tuple[Mapping[str, Fact | Memory | Link], Mapping[str, Fact | Memory | Link]], ...] = (
+            (self._graph.facts, facts),
+            (self._graph.memories, memories),
+            (self._graph.links, links),
+        )
+        for old, new in pairs:
+            total -= sum(pipeline.content_of(item) for id, item in old.items() if new.get(id) != item)
+            total += sum(pipeline.content_of(item) for id, item in new.items() if old.get(id) != item)
+        return pipeline.hash_text(total)
