@@ -131,7 +131,7 @@ def find(root: Node, pointer: str) -> Node | None:
     node = root
     for step in steps[1:]:
         name, _, position = step.partition("[")
-        index = int(position.rstrip("]")) if position.rstrip("]").isdigit() else 1
+        index = int(position.rstrip("]")) if position.rstrip("]").isdecimal() else 1
         same = node.all(name)
         if not 0 < index <= len(same):
             return None

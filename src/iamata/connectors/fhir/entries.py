@@ -23,6 +23,8 @@ from iamata.model.identifiers import canonical_bytes
 from iamata.model.provenance import RecordIdentity
 from iamata.model.statement import Kind
 
+# FHIR names a type by letters alone.
+_TYPE = re.compile(r"[A-Za-z]{1,64}\Z")
 _RECORD = re.compile(r"(?:^|/)(?P<type>[A-Z][A-Za-z]+)/(?P<id>[A-Za-z0-9.-]{1,64})/?$")
 
 
@@ -106,6 +108,10 @@ def ignored(kind: str, place: str, reason: Reason, *, label: str = "", detail: s
 def _resource(value: Json, place: str, full_url: str, found: Entries) -> None:
     if value["resourceType"] == "Bundle":
         _bundle(value, place, found)
+        return
+    if not _TYPE.match(value["resourceType"]):  # whatever stands there is no name, and is not repeated
+        detail = f"{place}/resourceType is no name of a type"
+        found.lines.append(ignored("resource", place, Reason.UNUSABLE, detail=detail))
         return
     try:
         found.items.extend(_item(value, place, full_url, found.shape))
