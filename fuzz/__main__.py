@@ -125,7 +125,7 @@ def _fuzz(target: str, kept: Path, data: Path, seconds: int, seed: int) -> None:
             made = atheris.Mutate(body, size)
         return bytes(made)
 
-    options = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=300000", "-timeout=60", "-rss_limit_mb=3000"]
+    options = [f"-max_total_time={seconds}", f"-seed={seed}", "-max_len=100000", "-timeout=60", "-rss_limit_mb=3000"]
     options += ["-print_final_stats=1", "-reload=0", f"-artifact_prefix={kept / 'faults'}/crash-", "-len_control=0"]
     atheris.Setup([sys.argv[0], *options, str(kept / "corpus"), str(begin)], once, custom_mutator=change)
     atheris.Fuzz()

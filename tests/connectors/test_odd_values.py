@@ -19,6 +19,7 @@ from fuzz.laws import formed, lawful
 from iamata.assembly import wording
 from iamata.connectors import archives, ccda, registry
 from iamata.connectors.documents import read as read_document
+from iamata.connectors.fhir import exports
 from iamata.errors import BadInput, TooLarge
 from iamata.formation.linking.regimen import per_day
 from iamata.model.coding import Quantity
@@ -135,6 +136,14 @@ def test_a_resource_type_that_is_no_name_is_not_repeated(type: str) -> None:
         "",
     )
     assert only(parsed, Kind.CONDITION)
+
+
+def test_a_line_of_an_export_whose_type_is_no_name_is_listed_without_it() -> None:
+    lines = [{"resourceType": "Patient", "id": "p"}, {"resourceType": "Ann Lee", "subject": {"reference": "Patient/p"}}]
+    export = exports.split([("a.ndjson", "\n".join(map(json.dumps, lines)).encode())])
+    (said,) = export.lines
+    assert (said.kind, said.place, said.detail) == ("line", "a.ndjson/1", "resourceType is no name of a type")
+    assert export.documents[0].body == json.dumps(lines[0]).encode() + b"\n"
 
 
 def test_an_object_in_the_place_of_a_list_and_a_list_in_that_of_an_object_open() -> None:
@@ -287,3 +296,17 @@ def test_a_transaction_without_segments_says_nothing_and_is_listed() -> None:
         "empty",
         "says nothing",
     )
+
+
+@pytest.mark.parametrize(
+    ("sent", "label"),
+    [
+        ("I10^Hypertension^I10C", "DG1 Hypertension"),
+        ("^Headache since Ann left", "DG1"),
+        ("I10^High\\.br\\blood pressure^L", "DG1 High blood pressure"),
+        (f"I10^{'x' * 200}^L", f"DG1 {'x' * 80}"),
+    ],
+)
+def test_a_line_is_called_by_what_a_code_says_never_by_words_alone(sent: str, label: str) -> None:
+    parsed = hl7_small.read(f"DG1|1||{sent}||2025|F", event="ADT^A01", pid=hl7_small.PID)
+    assert hl7_small.line(parsed, "/1/DG1/1").label == label

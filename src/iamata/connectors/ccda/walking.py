@@ -8,7 +8,7 @@ makes of its element (`readings`), sections and header (`sections`, `header`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iamata.connectors.ccda import values
 from iamata.connectors.ccda.drafts import Draft, Evidence, Note
@@ -91,6 +91,7 @@ class Walk:
         self._readings = readings
         self._used: set[int] = set()
         self._moods: dict[int, str] = {}
+        self._outsides: dict[int, list[Any]] = {}
 
     def use(self, node: Node | None) -> None:
         """This element is part of the statement around it: it is no statement of its own."""
@@ -243,6 +244,13 @@ class Walk:
         owner.notes += 1
         self.notes.append(note)
 
+    def _outside(self, around: Node) -> list[Any]:
+        """The canonical content of an act without the acts inside it; made once for all of them."""
+        found = self._outsides.get(id(around))
+        if found is None:
+            found = self._outsides[id(around)] = canonical(around, self.values.resolve, _INNER)
+        return found
+
     def _draft(self, node: Node, scope: Scope, reading: Reading) -> Draft:
         return Draft(
             kind=reading.kind,
@@ -251,7 +259,7 @@ class Walk:
             content=[
                 str(reading.kind),
                 canonical(node, self.values.resolve),
-                [canonical(each, self.values.resolve, _INNER) for each in scope.around],
+                [self._outside(each) for each in scope.around],
                 scope.category,
                 [str(label) for label in scope.labels],
             ],

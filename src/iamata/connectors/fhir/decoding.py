@@ -117,14 +117,14 @@ def _walk(value: Any, pointer: str, found: list[str]) -> None:
     """An object is a list of pairs here, so that nothing is lost."""
     if not isinstance(value, list):
         return
-    seen: set[str] = set()
+    seen: dict[str, bool] = {}  # name → whether it is told
     for index, each in enumerate(value):
         if isinstance(each, tuple):
             name, inner = each
             at = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')[:64]}"
-            if name in seen and at not in found:
+            if seen.get(name) is False:
                 found.append(at)
-            seen.add(name)
+            seen[name] = name in seen
         else:
             at, inner = f"{pointer}/{index}", each
         _walk(inner, at, found)

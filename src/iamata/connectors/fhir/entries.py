@@ -24,7 +24,7 @@ from iamata.model.provenance import RecordIdentity
 from iamata.model.statement import Kind
 
 # FHIR names a type by letters alone.
-_TYPE = re.compile(r"[A-Za-z]{1,64}\Z")
+TYPE_NAME = re.compile(r"[A-Za-z]{1,64}\Z")
 _RECORD = re.compile(r"(?:^|/)(?P<type>[A-Z][A-Za-z]+)/(?P<id>[A-Za-z0-9.-]{1,64})/?$")
 
 
@@ -109,7 +109,7 @@ def _resource(value: Json, place: str, full_url: str, found: Entries) -> None:
     if value["resourceType"] == "Bundle":
         _bundle(value, place, found)
         return
-    if not _TYPE.match(value["resourceType"]):  # whatever stands there is no name, and is not repeated
+    if not TYPE_NAME.match(value["resourceType"]):  # whatever stands there is no name, and is not repeated
         detail = f"{place}/resourceType is no name of a type"
         found.lines.append(ignored("resource", place, Reason.UNUSABLE, detail=detail))
         return
