@@ -26,41 +26,15 @@ Change = Callable[[bytes, random.Random], bytes | None]
 
 # What values are replaced with, in every family: the mark first, then what tends to break readers.
 ODD: Final[tuple[str, ...]] = (
-    *(MARK, f"{MARK} Ann", f"{MARK}/1", f"#{MARK}", f"Patient/{MARK}", f"http://{MARK}.example/a|{MARK}"),
-    *("", " ", "0", "-1", "1e400", "NaN", "99999999999999999999", "0.000000000000000000001", "true", "null", "#", "|"),
-    *(
-        "1" * 5_000,
-        "1e999999999",
-        "-1e-999999999",
-        "1e-40",
-        "10*999999999",
-        "10*-9",
-        "²",
-        "２０２４-０１-０１",
-        "0.1" * 400,
-    ),
-    *("2024", "2024-02-30", "20240230", "2024-13", "0000", "9999-12-31T23:59:59+14:00", "0001-01-01T00:00:00+14:00"),
-    *("24:00", "20240101235960", "-0001", "2024-01-01T00:00:00.123456789Z", "20240101000000-9999", "2024-01-01T00:00"),
-    *("a\u0301", "\u0130", "\u00df", "\ufeff", "\u200b", "\u2028", "\x85", "\x1f", "\U0001f600", "\u0660\u0661", "²"),
-    *(
-        "urn:uuid:",
-        "urn:oid:",
-        "../../x",
-        "a" * 300,
-        "/",
-        "~",
-        "\\",
-        "'",
-        '"',
-        "{",
-        "[",
-        "<",
-        "&",
-        "%7C",
-        "?identifier=",
-    ),
-    *("%PDF-1.4", "{\\rtf1 x}", "<p>x</p>", "UEsDBA==", "e1xydGYxIHh9", "JVBERi0xLjQ=", "data:,x"),
-)
+    MARK, f"{MARK} Ann", f"{MARK}/1", f"#{MARK}", f"Patient/{MARK}", f"http://{MARK}.example/a|{MARK}", "", " ", "0",
+    "-1", "1e400", "NaN", "99999999999999999999", "0.000000000000000000001", "true", "null", "#", "|", "1" * 5_000,
+    "1e999999999", "-1e-999999999", "1e-40", "10*999999999", "10*-9", "²", "２０２４-０１-０１", "0.1" * 400, "2024",
+    "2024-02-30", "20240230", "2024-13", "0000", "9999-12-31T23:59:59+14:00", "0001-01-01T00:00:00+14:00", "24:00",
+    "20240101235960", "-0001", "2024-01-01T00:00:00.123456789Z", "20240101000000-9999", "2024-01-01T00:00", "a\u0301",
+    "\u0130", "\u00df", "\ufeff", "\u200b", "\u2028", "\x85", "\x1f", "\U0001f600", "\u0660\u0661", "²", "urn:uuid:",
+    "urn:oid:", "../../x", "a" * 300, "/", "~", "\\", "'", '"', "{", "[", "<", "&", "%7C", "?identifier=", "%PDF-1.4",
+    "{\\rtf1 x}", "<p>x</p>", "UEsDBA==", "e1xydGYxIHh9", "JVBERi0xLjQ=", "data:,x",
+)  # fmt: skip
 _MANY: Final = (2, 3, 20, 200)
 _WHOLE: Final = 60_000  # a change that makes a document longer than this is not made: it takes long and tells little
 
@@ -167,22 +141,8 @@ def _change_json(places: list[tuple[Holder, Any]], chance: random.Random) -> Non
 
 _XSI_TYPE: Final = "{http://www.w3.org/2001/XMLSchema-instance}type"
 _TYPES: Final = (
-    "CD",
-    "CE",
-    "PQ",
-    "IVL_TS",
-    "PIVL_TS",
-    "EIVL_TS",
-    "IVL_PQ",
-    "RTO",
-    "ST",
-    "ED",
-    "TS",
-    "BL",
-    "INT",
-    "REAL",
-    "X",
-)
+    "CD", "CE", "PQ", "IVL_TS", "PIVL_TS", "EIVL_TS", "IVL_PQ", "RTO", "ST", "ED", "TS", "BL", "INT", "REAL", "X",
+)  # fmt: skip
 _NULL: Final = ("UNK", "NI", "NA", "OTH", "MSK", "x")
 
 
@@ -299,44 +259,13 @@ def _latin(text: str) -> str:
 
 
 _X12_SEGMENTS: Final = (
-    *(
-        "HI*ABK:J069*ABF:E119",
-        "CLM*9*1***11:B:8",
-        "DTP*472*RD8*20260101-20260102",
-        "REF*F8*1",
-        "SV1*HC:1*1*UN*1",
-        "LX*1",
-    ),
-    *(
-        "HL*9*1*23*0",
-        "HL*1**20*1",
-        "NM1*QC*1*A*B",
-        "NM1*IL*1*A*B****MI*1",
-        "PAT*19",
-        "SBR*P*18*****CI",
-        "DMG*D8*20260230",
-    ),
-    *(
-        "CAS*CO*45*1*1*PR*1*1",
-        "CLP*1*22*1*1*1*12*1",
-        "SVC*HC:1*1*1",
-        "EB*1*IND*30",
-        "AAA*N**72*C",
-        "STC*A1:20*20260101",
-        "INS*Y*18*030",
-    ),
-    *(
-        "HD*030**HLT",
-        "UM*HS*I*1",
-        "HCR*A1*1",
-        "NTE*ADD*" + MARK,
-        "MSG*" + MARK,
-        "SE*1*0001",
-        "ST*837*0001*005010X222A1",
-        "GE*1*1",
-    ),
-    *("IEA*1*1", "PLB*1*20260101*WO:1*1", "PWK*OZ*EL***AC*1", "CR1*LB*1*A*A*DH*1", "TRN*1*1*1"),
-)
+    "HI*ABK:J069*ABF:E119", "CLM*9*1***11:B:8", "DTP*472*RD8*20260101-20260102", "REF*F8*1", "SV1*HC:1*1*UN*1", "LX*1",
+    "HL*9*1*23*0", "HL*1**20*1", "NM1*QC*1*A*B", "NM1*IL*1*A*B****MI*1", "PAT*19", "SBR*P*18*****CI", "DMG*D8*20260230",
+    "CAS*CO*45*1*1*PR*1*1", "CLP*1*22*1*1*1*12*1", "SVC*HC:1*1*1", "EB*1*IND*30", "AAA*N**72*C", "STC*A1:20*20260101",
+    "INS*Y*18*030", "HD*030**HLT", "UM*HS*I*1", "HCR*A1*1", "NTE*ADD*" + MARK, "MSG*" + MARK, "SE*1*0001",
+    "ST*837*0001*005010X222A1", "GE*1*1", "IEA*1*1", "PLB*1*20260101*WO:1*1", "PWK*OZ*EL***AC*1", "CR1*LB*1*A*A*DH*1",
+    "TRN*1*1*1",
+)  # fmt: skip
 
 
 def segments_of_x12(body: bytes, chance: random.Random) -> bytes | None:
@@ -385,69 +314,15 @@ _TOKENS: Final = re.compile(
     re.DOTALL,
 )
 _PIECES: Final[tuple[bytes, ...]] = (
-    *(
-        b"<table>",
-        b"</td>",
-        b"<pre>",
-        b"<script>",
-        b"</script>",
-        b"<style>",
-        b"<!--",
-        b"-->",
-        b"<![CDATA[",
-        b"<br>",
-        b"<title>",
-    ),
-    *(b"&#0;", b"&#xD800;", b"&#x110000;", b"&nbsp", b"&amp;#1;", b"<meta charset=utf-16>", b"<h1>Plan</h1>", b"<li>"),
-    *(
-        b"\\'",
-        b"\\'f",
-        b"\\u-3913?",
-        b"\\u55357?\\u56832?",
-        b"\\uc9 ",
-        b"\\bin99999999 ",
-        b"\\bin-1 ",
-        b"{\\*\\x ",
-        b"{",
-        b"}",
-    ),
-    *(
-        b"\\ansicpg932 ",
-        b"\\ansicpg0 ",
-        b"\\fcharset128 ",
-        b"\\f99 ",
-        b"\\row ",
-        b"\\cell ",
-        b"\\par ",
-        b"\\page ",
-        b"\\pict ",
-    ),
-    *(
-        b"Allergies:\n",
-        b"\nPLAN\n",
-        b"\n\n",
-        b"---\n",
-        b"```\n",
-        b"\x0c",
-        b"\xa0",
-        b"\xe2\x80\xa8",
-        b"\xff",
-        b"\0",
-        b"\r",
-        b"# H\n",
-    ),
-    *(
-        b"endobj",
-        b"stream\n",
-        b"endstream",
-        b"0 R",
-        b"/Count -1",
-        b"/Kids [2 0 R]",
-        b"/Length 99999999",
-        b"/Encrypt 1 0 R",
-    ),
-    *(f"Electronically signed by: {MARK}, MD on 13/45/2024".encode(), f"Author: {MARK}\n".encode(), MARK.encode()),
-)
+    b"<table>", b"</td>", b"<pre>", b"<script>", b"</script>", b"<style>", b"<!--", b"-->", b"<![CDATA[", b"<br>",
+    b"<title>", b"&#0;", b"&#xD800;", b"&#x110000;", b"&nbsp", b"&amp;#1;", b"<meta charset=utf-16>", b"<h1>Plan</h1>",
+    b"<li>", b"\\'", b"\\'f", b"\\u-3913?", b"\\u55357?\\u56832?", b"\\uc9 ", b"\\bin99999999 ", b"\\bin-1 ",
+    b"{\\*\\x ", b"{", b"}", b"\\ansicpg932 ", b"\\ansicpg0 ", b"\\fcharset128 ", b"\\f99 ", b"\\row ", b"\\cell ",
+    b"\\par ", b"\\page ", b"\\pict ", b"Allergies:\n", b"\nPLAN\n", b"\n\n", b"---\n", b"```\n", b"\x0c", b"\xa0",
+    b"\xe2\x80\xa8", b"\xff", b"\0", b"\r", b"# H\n", b"endobj", b"stream\n", b"endstream", b"0 R", b"/Count -1",
+    b"/Kids [2 0 R]", b"/Length 99999999", b"/Encrypt 1 0 R",
+    f"Electronically signed by: {MARK}, MD on 13/45/2024".encode(), f"Author: {MARK}\n".encode(), MARK.encode(),
+)  # fmt: skip
 
 
 def tokens(body: bytes, chance: random.Random) -> bytes | None:
@@ -507,19 +382,8 @@ def _zipped(body: bytes, chance: random.Random) -> bytes | None:
 # ------------------------------------------------------------------------------------------------------ archives
 
 _NAMES: Final = (
-    "a.json",
-    "b/c.txt",
-    ".hidden",
-    "__MACOSX/x",
-    "../../etc/x",
-    "/abs",
-    "",
-    "a" * 300,
-    MARK,
-    "x\0y",
-    "ä",
-    "d/",
-)
+    "a.json", "b/c.txt", ".hidden", "__MACOSX/x", "../../etc/x", "/abs", "", "a" * 300, MARK, "x\0y", "ä", "d/",
+)  # fmt: skip
 
 
 def files_of_archive(body: bytes, chance: random.Random) -> bytes | None:

@@ -118,6 +118,8 @@ _OWN: Final[dict[str, tuple[bytes, ...]]] = {
 def seeds(target: str, data: Path) -> Iterator[bytes]:
     """The target's seeds: those written here, then real ones from short to long, at most `_MOST`."""
     yield from _OWN.get(target, ())
+    if target == "documents":
+        yield from (_docx(), _dicom())
     if target == "archives":
         yield from _archives()
         return
@@ -141,6 +143,80 @@ def _real(target: str, data: Path) -> Iterator[bytes]:
         if format in formats and body not in seen:
             seen.add(body)
             yield body
+
+
+def _docx() -> bytes:
+    """A Word document with a heading, a table and a footnote."""
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    body = (
+        '<w:p><w:pPr><w:pStyle w:val="H"/></w:pPr><w:r><w:t>Allergies</w:t></w:r></w:p><w:p><w:r><w:t>none</w:t></w:r>'
+        "</w:p><w:tbl><w:tr><w:tc><w:p><w:r><w:t>a</w:t><w:tab/><w:t>b</w:t></w:r></w:p></w:tc></w:tr></w:tbl>"
+    )
+    parts = {
+        "[Content_Types].xml": "<Types/>",
+        "word/document.xml": f"<w:document {space}><w:body>{body}</w:body></w:document>",
+        "word/styles.xml": (
+            f'<w:styles {space}><w:style w:styleId="H"><w:name w:val="heading 1"/><w:pPr><w:outlineLvl w:val="0"/>'
+            "</w:pPr></w:style></w:styles>"
+        ),
+        "word/footnotes.xml": (
+            f'<w:footnotes {space}><w:footnote w:id="1"><w:p><w:r><w:t>note</w:t></w:r></w:p></w:footnote>'
+            "</w:footnotes>"
+        ),
+        "docProps/core.xml": '<c xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:creator>A</dc:creator></c>',
+    }
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), text)
+    return packed.getvalue()
+
+
+def _dicom() -> bytes:
+    """A basic text report of one finding (PS3.10 7, explicit VR little endian)."""
+
+    def element(group: int, number: int, kind: str, value: bytes) -> bytes:
+        value += (b"\0" if kind == "UI" else b" ") * (len(value) % 2)
+        long = kind in ("SQ", "OB", "UT")
+        size = b"\0\0" + len(value).to_bytes(4, "little") if long else len(value).to_bytes(2, "little")
+        return group.to_bytes(2, "little") + number.to_bytes(2, "little") + kind.encode() + size + value
+
+    def item(*elements: bytes) -> bytes:
+        held = b"".join(elements)
+        return b"\xfe\xff\x00\xe0" + len(held).to_bytes(4, "little") + held
+
+    def coded(code: bytes, meaning: bytes) -> bytes:
+        parts = ((0x0100, b"SH", code), (0x0102, b"SH", b"DCM"), (0x0104, b"LO", meaning))
+        return item(*(element(0x0008, number, kind.decode(), value) for number, kind, value in parts))
+
+    said = item(
+        element(0x0040, 0xA010, "CS", b"CONTAINS"),
+        element(0x0040, 0xA040, "CS", b"TEXT"),
+        element(0x0040, 0xA043, "SQ", coded(b"121071", b"Finding")),
+        element(0x0040, 0xA160, "UT", b"Small effusion."),
+    )
+    meta = element(0x0002, 0x0002, "UI", b"1.2.840.10008.5.1.4.1.1.88.11")
+    meta += element(0x0002, 0x0010, "UI", b"1.2.840.10008.1.2.1")
+    return (
+        b"\0" * 128
+        + b"DICM"
+        + meta
+        + b"".join(
+            (
+                element(0x0008, 0x0016, "UI", b"1.2.840.10008.5.1.4.1.1.88.11"),
+                element(0x0008, 0x0018, "UI", b"1.2.3"),
+                element(0x0008, 0x0020, "DA", b"20260210"),
+                element(0x0008, 0x0060, "CS", b"SR"),
+                element(0x0010, 0x0010, "PN", b"Ray^Leo"),
+                element(0x0010, 0x0020, "LO", b"77"),
+                element(0x0020, 0x000D, "UI", b"1.2.3.4"),
+                element(0x0040, 0xA040, "CS", b"CONTAINER"),
+                element(0x0040, 0xA043, "SQ", coded(b"121060", b"History")),
+                element(0x0040, 0xA491, "CS", b"COMPLETE"),
+                element(0x0040, 0xA730, "SQ", said),
+            )
+        )
+    )
 
 
 def _archives() -> Iterator[bytes]:

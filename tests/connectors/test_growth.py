@@ -1,4 +1,4 @@
-"""The work of reading grows with the document, not with its square: counted in steps of the interpreter, not by a clock."""
+"""The work of reading grows with the document, not with its square: counted in steps, without a clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import ccda_small as cda
 import hl7_small as hl7
 import pytest
 import x12_small as x12
-
 from fuzz.laws import parse
 
 FEW, TIMES = 150, 4

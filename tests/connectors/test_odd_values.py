@@ -138,6 +138,12 @@ def test_a_resource_type_that_is_no_name_is_not_repeated(type: str) -> None:
     assert only(parsed, Kind.CONDITION)
 
 
+def test_a_contained_resource_whose_type_is_no_name_spoils_its_item_and_is_not_repeated() -> None:
+    parsed = read(condition(), condition(id="d", contained=[{"resourceType": "Ann Lee"}]))
+    assert line(parsed, "/entry/1/resource").detail == "/entry/1/resource/contained/0/resourceType is no name of a type"
+    assert only(parsed, Kind.CONDITION).provenance.record.reference == "Condition/c"
+
+
 def test_a_line_of_an_export_whose_type_is_no_name_is_listed_without_it() -> None:
     lines = [{"resourceType": "Patient", "id": "p"}, {"resourceType": "Ann Lee", "subject": {"reference": "Patient/p"}}]
     export = exports.split([("a.ndjson", "\n".join(map(json.dumps, lines)).encode())])

@@ -197,6 +197,8 @@ def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]
         type = string(contained, "resourceType")
         if not type:
             raise WrongShape(at, "FHIR resource (it has no resourceType)")
+        if not TYPE_NAME.match(type):
+            raise WrongShape(f"{at}/resourceType", "name of a type")
         rewritten = shape(contained)
         inner.append(
             Item(
