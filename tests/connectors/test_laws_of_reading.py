@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from evals.accounting import unaccounted
 from fuzz.changes import CHANGES, changed
 from fuzz.doors import DOORS
-from fuzz.laws import DOCUMENT, MARK, RECEIVED, judge
+from fuzz.laws import DOCUMENT, MARK, RECEIVED, judge, parse
 from fuzz.seeds import seeds
 from hl7_small import message
 from hypothesis import given, settings
@@ -130,6 +131,27 @@ def test_a_planted_fault_is_found(planted: str, monkeypatch: pytest.MonkeyPatch)
     fault, found = PLANTED[planted]
     plant(monkeypatch, fault)
     assert any(found in str(each) for each in judge(BODY, "hl7v2").faults)
+
+
+@pytest.mark.parametrize(
+    ("target", "format", "place"),
+    [
+        ("fhir-r4", "fhir/r4", "/entry/0/resource"),
+        ("fhir-r5", "fhir/r5", "/entry/4"),
+        ("cda", "cda/r2", "/ClinicalDocument/component/structuredBody/component/section"),
+        ("hl7v2", "hl7v2", "/1/NTE/1"),
+        ("x12", "x12", "segments/10-14"),
+    ],
+)
+def test_an_item_without_a_line_is_found_in_every_family(target: str, format: str, place: str) -> None:
+    body = SEEDS[target][0]
+    parsed = parse(body, format)
+    assert unaccounted(body, format, parsed) == []
+    kept = tuple(line for line in parsed.intake if not line.place.startswith(place))
+    assert len(kept) < len(parsed.intake)
+    missing = unaccounted(body, format, msgspec.structs.replace(parsed, intake=kept))
+    assert missing
+    assert format == "x12" or missing[0].startswith(place)
 
 
 def test_words_that_a_passage_leaves_out_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

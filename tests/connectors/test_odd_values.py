@@ -316,3 +316,35 @@ def test_a_transaction_without_segments_says_nothing_and_is_listed() -> None:
 def test_a_line_is_called_by_what_a_code_says_never_by_words_alone(sent: str, label: str) -> None:
     parsed = hl7_small.read(f"DG1|1||{sent}||2025|F", event="ADT^A01", pid=hl7_small.PID)
     assert hl7_small.line(parsed, "/1/DG1/1").label == label
+
+
+# ------------------------------------------------------------------------------------------ many times many
+
+
+def test_what_many_acts_inherit_of_many_authors_is_bounded_and_said() -> None:
+    def organizer(authors: int) -> bytes:
+        by = "".join(ccda_small.author(ccda_small.AMES.replace("111", str(number))) for number in range(authors))
+        result = ccda_small.act("observation", "2", ccda_small.cd("1", "x", element="code"))
+        return ccda_small.document(
+            ccda_small.section(
+                "30954-2", ccda_small.entry(ccda_small.act("organizer", "1", f"{by}<component>{result}</component>"))
+            )
+        )
+
+    few, many = ccda_small.read(organizer(100)), ccda_small.read(organizer(101))
+    assert [len(ccda_small.only(each, Kind.OBSERVATION).authorship) for each in (few, many)] == [100, 100]
+    assert len(ccda_small.only(many, Kind.REPORT).authorship) == 101, "its own are all kept"
+    said = {each.kind: each.detail for each in many.intake}
+    assert said["observation"] == "of more than 100 author elements around it the first are kept"
+    assert not {each.kind: each.detail for each in few.intake}["observation"]
+
+
+def test_a_resource_with_very_many_security_labels_is_refused_never_read_without_them() -> None:
+    def labelled(count: int) -> dict[str, Any]:
+        return condition(id=f"c{count}", meta={"security": [{"system": "s", "code": f"{n}"} for n in range(count)]})
+
+    parsed = read(labelled(100), labelled(101))
+    assert len(only(parsed, Kind.CONDITION).labels) == 100
+    assert (
+        line(parsed, "/entry/1/resource").detail == "/entry/1/resource/meta/security is no list of at most 100 labels"
+    )

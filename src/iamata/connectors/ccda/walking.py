@@ -14,7 +14,7 @@ from iamata.connectors.ccda import values
 from iamata.connectors.ccda.drafts import Draft, Evidence, Note
 from iamata.connectors.ccda.narrative import Anchors
 from iamata.connectors.ccda.nodes import Node, canonical
-from iamata.connectors.ccda.people import People
+from iamata.connectors.ccda.people import MOST_INHERITED, PARTS, People
 from iamata.connectors.ccda.times import When, stamp, when
 from iamata.connectors.ccda.values import Values
 from iamata.model.attribution import AuthorshipEvidence, Part
@@ -252,6 +252,13 @@ class Walk:
         return found
 
     def _draft(self, node: Node, scope: Scope, reading: Reading) -> Draft:
+        left = [
+            f"of more than {MOST_INHERITED} {name} elements around it the first are kept"
+            for each in scope.around
+            if len(each.children) > MOST_INHERITED
+            for name in PARTS
+            if len(each.all(name)) > MOST_INHERITED
+        ]
         return Draft(
             kind=reading.kind,
             type=reading.type,
@@ -273,7 +280,7 @@ class Walk:
             times=[],
             references=[],
             labels=scope.labels,
-            left=[],
+            left=left,
         )
 
     def _finish(self, node: Node, scope: Scope, draft: Draft) -> list[Draft]:

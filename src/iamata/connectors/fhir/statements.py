@@ -59,6 +59,8 @@ _TOLD_BY_CONCEPT = frozenset(
 _SAYS_NOTHING_ALONE = frozenset(
     {"category", "intent", "priority", "primary_source", "status_reason", "absent", "absent_elements"}
 )
+# What a resource contains inherits its labels; none is ever left out, so more than this are refused.
+_MOST_LABELS = 100
 _ABOUT_OTHERS = frozenset(
     {"subject", "patient", "encounter", "context", "asserter", "recorder", "requester", "performer", "author"}
 )
@@ -316,6 +318,8 @@ class Reader:
         found = security(item.resource, item.canonical)
         if item.container is not None:
             found |= self._inherited(item.container)
+        if len(found) > _MOST_LABELS:
+            raise WrongShape("meta/security", f"list of at most {_MOST_LABELS} labels")
         labels = tuple(sorted(found))
         return self._labels.setdefault(labels, labels)
 
