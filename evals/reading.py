@@ -2,28 +2,26 @@
 
 Every file of the data folder whose bytes are of a format that is read now, or that the project means to read (C-CDA,
 HL7 v2, X12), is a document. Which files are broken on purpose, or look like a format and are none, is
-`gold/reading_expected.csv`. Items are counted here without the readers.
+`gold/reading_expected.csv`. Items are counted without the readers (`accounting`).
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 import statistics
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+from evals.accounting import unaccounted
 from evals.shape import Figures, Options, Outcome, Row, skipped
 from iamata.connectors import registry
 from iamata.errors import IamataError, UnknownFormat
 from iamata.model.identifiers import IdMint
 from iamata.model.scope import patient
-from iamata.ports import Parsed
 
 EXPECTED = Path(__file__).parent / "gold" / "reading_expected.csv"
 MEANT = frozenset({"ccda", "hl7v2", "x12"})
@@ -78,7 +76,7 @@ def read(path: Path, data: Path, expected: Mapping[str, Mapping[str, str]]) -> R
         return {**row, "why": f"{type(error).__name__}"}
     row["ms"] = round((time.perf_counter() - start) * 1000, 3)
     row["items"] = len(parsed.intake)
-    row["unaccounted"] = unaccounted(body, format, parsed)
+    row["unaccounted"] = len(unaccounted(body, format, parsed))
     if wanted == "refused":
         return {**row, "why": "read, though it is broken on purpose"}
     return {**row, "state": "read"}
@@ -133,87 +131,3 @@ def _count(rows: Sequence[Row]) -> Figures:
 
 def _missed(row: Row) -> bool:
     return bool(row["state"] == "failed" or row["unaccounted"] > 0)
-
-
-def unaccounted(body: bytes, format: str, parsed: Parsed) -> int:
-    """Items without a line in the intake, statements and passages without a place, and an intake that is empty."""
-    sighted = {sighting.item for sighting in parsed.sightings}
-    ids = [*(s.id for s in parsed.statements), *(p.id for p in parsed.passages)]
-    missing = sum(id not in sighted for id in ids)
-    if not parsed.intake:
-        missing += 1
-    if format.startswith("fhir/"):
-        lines = Counter(x.place for x in parsed.intake if not (x.kind == "answer" and "/item/" in x.place))
-        return missing + (Counter(_fhir_items(body)) - lines).total()
-    if format.startswith("hl7v2"):
-        return missing + len(set(_hl7v2_segments(body)) - {line.place for line in parsed.intake})
-    if format == "x12":
-        return missing + len(_x12_segments(body) - _covered(parsed))
-    return missing
-
-
-def _fhir_items(body: bytes) -> Iterator[str]:
-    """The places of all entries and contained resources."""
-    text = body.decode("utf-8-sig")
-    try:
-        yield from _resources(json.loads(text), "")
-    except json.JSONDecodeError:
-        for number, line in enumerate(text.split("\n")):
-            if line.strip():
-                try:
-                    yield from _resources(json.loads(line), f"/{number}")
-                except json.JSONDecodeError:
-                    yield f"/{number}"
-
-
-def _resources(value: Any, place: str) -> Iterator[str]:
-    if value.get("resourceType") != "Bundle":
-        yield place
-        yield from (f"{place}/contained/{index}" for index, _ in enumerate(value.get("contained") or []))
-        return
-    entries = value.get("entry") or []
-    if not entries:
-        yield place
-    for index, entry in enumerate(entries):
-        at = f"{place}/entry/{index}"
-        if entry.get("request", {}).get("method") == "DELETE" or "resource" not in entry:
-            yield at
-        else:
-            yield from _resources(entry["resource"], f"{at}/resource")
-
-
-def _hl7v2_segments(body: bytes) -> Iterator[str]:
-    """The places of all segments: `/1/OBX/2` is the second OBX of the first message."""
-    message, seen = 0, Counter[str]()
-    for line in re.split(r"[\r\n]+", body.decode("latin-1").removeprefix("\xef\xbb\xbf")):
-        segment = line.strip(" \x0b\x1c")
-        name = segment[:3]
-        if name in ("FHS", "BHS", "BTS", "FTS") or not re.match(r"[A-Z][A-Z0-9]{2}\|", segment):
-            continue
-        if name == "MSH":
-            message, seen = message + 1, Counter()
-        seen[name] += 1
-        yield f"/{message}/{name}/{seen[name]}"
-
-
-# Segments that hold others together and are no item of their own.
-_STRUCTURE = frozenset(["ISA", "GS", "ST", "SE", "GE", "IEA", "BHT", "BGN", "HL", "LX", "BPR", "CUR"])
-
-
-def _x12_segments(body: bytes) -> set[int]:
-    """The numbers of the segments that must be part of an item or listed."""
-    text = body.decode("utf-8", errors="replace").strip()
-    pieces = [piece.strip() for piece in text.split(text[105:106]) if piece.strip()]
-    separator = text[3:4]
-    named = [piece.partition(separator)[0] for piece in pieces]
-    dated = [piece.startswith(f"DTM{separator}405") for piece in pieces]
-    return {n for n, name in enumerate(named, 1) if name not in _STRUCTURE and not dated[n - 1]}
-
-
-def _covered(parsed: Parsed) -> set[int]:
-    covered: set[int] = set()
-    for line in parsed.intake:
-        found = re.fullmatch(r"segments?/(\d+)(?:-(\d+))?", line.place)
-        if found:
-            covered |= set(range(int(found[1]), int(found[2] or found[1]) + 1))
-    return covered

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import io
 import tarfile
 import zipfile
 
 import pytest
+from fuzz.doors import archive
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -102,6 +102,4 @@ def test_a_mutated_archive_is_opened_or_refused_and_nothing_else(body: bytes, da
     changed = bytearray(body)
     for _ in range(data.draw(st.integers(1, 6))):
         changed[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
-    with contextlib.suppress(BadInput):
-        found = list(opened([("x", bytes(changed))], limit_bytes=1_000_000))
-        assert sum(len(inside) for _, inside in found) <= 1_000_000
+    assert not archive(bytes(changed))

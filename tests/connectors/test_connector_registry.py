@@ -119,3 +119,17 @@ def test_a_format_without_a_connector_is_refused() -> None:
 )
 def test_the_source_is_hinted_at_by_meta_source(body: bytes, hint: str) -> None:
     assert source_hint(body, "fhir/r4") == hint
+
+
+@pytest.mark.parametrize(
+    ("body", "format"),
+    [
+        (b"PID|1||77\rPV1|1|I\r", "hl7v2"),
+        (b"\nOBR|1\nOBX|1|TX|a\n", "hl7v2"),
+        (b"PID|1||77", "document/text"),
+        (b"PID|1||77\rwords", "document/text"),
+        (b"PLAN|x\nPV1|y", "document/text"),
+    ],
+)
+def test_a_message_of_hl7_v2_that_lost_its_header_is_no_note(body: bytes, format: str) -> None:
+    assert detect(body) == format

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz.doors import export
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_archives import tarred, zipped
@@ -157,6 +158,7 @@ def test_whatever_the_lines_are_the_good_ones_are_kept_and_the_others_listed(fou
     files = [("a", b"\n".join([*found, json.dumps(LEO).encode()])), ("b", lines(MIGRAINE))]
     (leo,) = [each.body for each in split(files).documents if each.patient == "leo"]
     assert json.dumps(MIGRAINE).encode() in leo.splitlines()
+    assert not export(files[0][1])
 
 
 def test_an_export_is_bounded() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from fuzz.laws import lawful
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from x12_small import ISA, RECEIVED, claim, claims, interchange, lines, only, read, transaction
 
 from iamata.connectors import x12
 from iamata.connectors.registry import detect, excerpt, source_hint
-from iamata.errors import BadInput, IamataError, TooLarge
+from iamata.errors import BadInput, TooLarge
 from iamata.model.identifiers import IdMint
 from iamata.model.provenance import Place
 from iamata.model.scope import patient
@@ -183,11 +184,7 @@ def test_any_damage_is_read_or_refused_and_never_another_exception(
     body = BODY
     for at, size, piece in cuts:
         body = body[:at] + piece.encode() + body[at + size :]
-    try:
-        parsed = read(body + tail)
-    except IamataError:
-        return
-    assert {s.item for s in parsed.sightings} == {s.id for s in parsed.statements} | {p.id for p in parsed.passages}
+    lawful(body + tail, "x12")
 
 
 def test_one_broken_claim_leaves_the_others() -> None:
@@ -202,8 +199,7 @@ def test_segments_lost_doubled_or_out_of_order_are_read_and_accounted_for(data: 
     segments = BODY.decode().split("~\n")
     head, body, tail = segments[:3], segments[3:-4], segments[-4:]
     chosen = data.draw(st.lists(st.sampled_from(body), max_size=len(body) + 3))
-    parsed = read("~".join([*head, *chosen, *tail]).encode())
-    assert {s.item for s in parsed.sightings} == {s.id for s in parsed.statements} | {p.id for p in parsed.passages}
+    assert lawful("~".join([*head, *chosen, *tail]).encode(), "x12") is not None
 
 
 def test_a_patient_without_policy_or_payer_is_still_read() -> None:

@@ -11,7 +11,7 @@ import pytest
 from evals.__main__ import EVALS, available, main, run, told
 from evals.shape import Options
 
-from evals import attribution, laws, reading
+from evals import accounting, attribution, laws, reading
 
 X12 = (
     "ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *260101*1200*^*00501*000000001*0*T*:~"
@@ -74,11 +74,11 @@ def test_reading_counts_documents_and_names_what_failed(tiny: Path) -> None:
 
 def test_reading_counts_items_without_the_readers(tiny: Path) -> None:
     body = (tiny / "x12_claims/one.835").read_bytes()
-    assert reading._x12_segments(body) == {5, 6, 7}
+    assert accounting.x12_segments(body) == {5, 6, 7}
     bundle = (tiny / "synthea_r4_bundles/one.json").read_bytes()
-    assert list(reading._fhir_items(bundle)) == [f"/entry/{n}/resource" for n in range(3)]
+    assert list(accounting.fhir_items(bundle)) == [f"/entry/{n}/resource" for n in range(3)]
     message = b"\xef\xbb\xbfMSH|^~\\&|\rPID|1\r\nOBX|1\nOBX|2\rMSH|^~\\&|\rPID|1"
-    assert list(reading._hl7v2_segments(message)) == [
+    assert list(accounting.hl7v2_segments(message)) == [
         "/1/MSH/1",
         "/1/PID/1",
         "/1/OBX/1",

@@ -390,9 +390,9 @@ def test_ids_lead_there_and_back(tail: str, kind: Kind) -> None:
         (b'{"sessions":[]}', "/sessions"),
         (b'{"sessions":"zebra"}', "/sessions"),
         (b'{"zebra":1}', ""),
-        (b"zebra", ""),
+        (b"zebra", "byte 0"),
         (b'["zebra"', ""),
-        (b"\xff\xfe", ""),
+        (b"\xff\xfe", "byte 0"),
     ],
 )
 def test_a_wrong_body_is_refused_with_its_place_and_without_what_was_sent(body: bytes, place: str) -> None:

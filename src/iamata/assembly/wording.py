@@ -22,6 +22,8 @@ _LONGEST: Final = 300
 _SLUG_LONGEST: Final = 40
 _DECIMALS: Final = 3
 _FIGURES: Final = 4
+# Beyond this power of ten digits are shown as sent, not written out.
+_MAGNITUDE: Final = 30
 
 _MARKUP = re.compile(r"([\\`*\[\]~]|<(?=[A-Za-z/!?])|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _BLOCK_START = re.compile(r"\A(#{1,6}(?=\s)|[-+>](?=\s)|=+\Z|-{3,}\Z)")
@@ -129,7 +131,11 @@ def number(digits: str) -> str:
         value = Decimal(digits)
     except InvalidOperation:
         return inert(digits)
-    if not value.is_finite() or len(value.normalize().as_tuple().digits) <= _FIGURES:
+    if (
+        not value.is_finite()
+        or abs(value.adjusted()) > _MAGNITUDE
+        or len(value.normalize().as_tuple().digits) <= _FIGURES
+    ):
         return inert(digits)
     places = max(0, _FIGURES - 1 - value.adjusted())
     return f"≈{value:.{places}f}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import lzma
 import struct
 import tarfile
 import zipfile
@@ -29,7 +30,17 @@ _CHUNK: Final = 1 << 20
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 # What the standard library raises for bytes that are no sound archive: its own errors, and those of its parsing.
-_DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, OSError, ValueError, struct.error, LookupError)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    struct.error,
+    LookupError,
+)
 _TAR = b"ustar"
 _TAR_MAGIC_AT = 257
 

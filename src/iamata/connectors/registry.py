@@ -62,6 +62,10 @@ _SIGNATURES: Final = (
     (b"\xd0\xcf\x11\xe0", "ole", "a Word document of before 2007, or one with a password (send DOCX or PDF)"),
 )
 _HL7V2 = re.compile(rb"(?:\x0b|\s)*(?:MSH|FHS|BHS)[^\w\s]")
+# A message that lost its header: it begins with a segment that stands near the beginning of one, another follows.
+_HL7V2_HEADLESS = re.compile(
+    rb"(?:\x0b|\s)*(?:SFT|UAC|EVN|PID|PD1|NK1|PV1|ORC|OBR|OBX|TXA|SCH|RXE|RXA)\|[^\r\n]*[\r\n]+[A-Z][A-Z0-9]{2}\|"
+)
 _X12 = re.compile(rb"\s*ISA[^\w\s]")
 _MARKUP = re.compile(rb"<[A-Za-z!?_/]")
 # A value of JSON (RFC 8259) that is an object or a list; `[**` and `[Report` of notes are none.
@@ -94,7 +98,7 @@ def detect(body: bytes, *, media_type: str = "", name: str = "") -> str:
         if documents.is_html(text, media_type, name):
             return documents.HTML
         raise _not_yet(*_xml(text))
-    if _HL7V2.match(text):
+    if _HL7V2.match(text) or _HL7V2_HEADLESS.match(text):
         return hl7v2.FORMAT
     if _X12.match(text):
         return x12.FORMAT

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from iamata.model.coding import Quantity
@@ -19,7 +19,11 @@ from iamata.terminology.units import number, ucum
 _UNREVIEWED: Final = "unreviewed"
 _NO_WAY: Final = "none"
 _DIGITS: Final = 28
-_TEN = re.compile(r"10[*^](-?\d+)\Z")
+# No factor is beyond these: longer units and higher powers are noise, and would take for ever to reckon with.
+_LONGEST: Final = 200
+# How many units, and pairs of them, are remembered.
+_KNOWN: Final = 4_096
+_TEN = re.compile(r"10[*^](-?\d{1,3})\Z")
 # Annotations that only name what is counted (UCUM 2.1, section 6: curly braces are not part of the unit). Any other
 # ({1.73_m2}, {creat}) may change what is measured and is kept as a unit of its own.
 _COUNTED: Final = frozenset({"{cells}", "{#}", "{count}", "{RBC}", "{WBC}", "{beats}", "{breaths}"})
@@ -101,7 +105,7 @@ def _decimal(value: Fraction) -> Decimal:
         return Decimal(value.numerator) / Decimal(value.denominator)
 
 
-@cache
+@lru_cache(_KNOWN)
 def _line(unit: str, to: str, analyte: str) -> tuple[Fraction, Fraction] | None:
     """(slope, offset) such that value in `to` = value in `unit` x slope + offset."""
     if unit == to and unit:
@@ -123,7 +127,7 @@ def _line(unit: str, to: str, analyte: str) -> tuple[Fraction, Fraction] | None:
     return None
 
 
-@cache
+@lru_cache(_KNOWN)
 def _scale(unit: str, to: str) -> Fraction | None:
     """How many `to` are one `unit`, if both are of one kind; None else. No zero point is moved here."""
     if unit == to and unit:
@@ -134,10 +138,10 @@ def _scale(unit: str, to: str) -> Fraction | None:
     return a.factor / b.factor
 
 
-@cache
+@lru_cache(_KNOWN)
 def _read(unit: str) -> _Unit | None:
     """A UCUM unit as a product of known symbols; None if one is unknown."""
-    if not unit:
+    if not unit or len(unit) > _LONGEST:
         return None
     factor = Fraction(1)
     kinds: tuple[list[str], list[str]] = ([], [])

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from functools import cache
+from typing import Final
 
 from iamata.model.coding import Quantity
 from iamata.terminology.systems import alias
 from iamata.terminology.tables import rows
+
+# Nothing that is measured is beyond 10^400 or has as many digits as this.
+_MAGNITUDE: Final = 400
+_LONGEST: Final = 1_000
 
 
 @cache
@@ -25,12 +30,15 @@ def ucum(unit: str, system: str = "", code: str = "") -> str:
 
 
 def number(text: str) -> Decimal | None:
-    """The number as exactly as written, or None if the text is none (or not finite)."""
+    """The number as exactly as written, or None if the text is none (or not finite, or of a size that measures nothing:
+    `1e999999999` has no place in arithmetic, and one such value would spoil all that is reckoned with it)."""
+    if len(text) > _LONGEST:
+        return None
     try:
         value = Decimal(text.strip())
     except InvalidOperation:
         return None
-    return value if value.is_finite() else None
+    return value if value.is_finite() and abs(value.adjusted()) <= _MAGNITUDE else None
 
 
 def same_amount(left: Quantity, right: Quantity) -> bool | None:

@@ -38,6 +38,8 @@ _BOMS: Final = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+# Codecs of Python that are no character sets; punycode takes a time that grows with the square of the length.
+_NO_TEXT: Final = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined", "utf-7"})
 _DECLARATION = re.compile(r"\s*<\?xml\b[^>]*\?>")
 _ENCODING = re.compile(rb"""<\?xml\b[^>]*\bencoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _MISC = re.compile(r"(?:\s+|<!--.*?-->|<\?.*?\?>)+", re.DOTALL)
@@ -79,7 +81,7 @@ def decode(
     _refuse_document_type(text, lines_cut)
     warnings: list[str] = []
     root = _parse(text, lines_cut, warnings)
-    return Decoded(_tree(root, limit_depth), tuple(warnings))
+    return Decoded(_tree(root, limit_depth, lines_cut), tuple(warnings))
 
 
 def _text(body: bytes) -> str:
@@ -104,7 +106,9 @@ def _text(body: bytes) -> str:
     try:
         codec = codecs.lookup(name)
     except LookupError:
-        raise BadInput(f"the encoding it declares ({name[:40]}) is not known") from None
+        raise BadInput("the encoding it declares is not known", place="line 1") from None
+    if codec.name in _NO_TEXT:
+        raise BadInput("the encoding it declares is none for text", place="line 1")
     try:
         return str(codec.decode(body[offset:], "strict")[0])
     except UnicodeDecodeError as error:
@@ -112,7 +116,7 @@ def _text(body: bytes) -> str:
         place = f"line {before.count(10) + 1} column {len(before) - before.rfind(10)}"
         raise BadInput(f"the document is not {codec.name}, as it says or as XML must be", place=place) from None
     except (ValueError, TypeError, AssertionError, AttributeError):  # a codec that is not for text (`hex`, `zip`)
-        raise BadInput(f"the encoding it declares ({name[:40]}) is none for text") from None
+        raise BadInput("the encoding it declares is none for text", place="line 1") from None
 
 
 def _refuse_document_type(text: str, lines_cut: int) -> None:
@@ -139,10 +143,10 @@ def _parse(text: str, lines_cut: int, warnings: list[str]) -> etree._Element:
             )
             return etree.fromstring(text.encode("utf-8", "surrogatepass"), parser)
         except etree.XMLSyntaxError as error:
-            if "huge" in (error.msg or "").lower() or "depth" in (error.msg or ""):
-                raise TooLarge("the document nests too deep, or holds a text that is too long") from None
             line, column = error.position
             place = f"line {line + lines_cut} column {column}"
+            if "huge" in (error.msg or "").lower() or "depth" in (error.msg or ""):
+                raise TooLarge("the document nests too deep, or holds a text that is too long", place=place) from None
             missing = _undeclared(text)
             if error.code == etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE and missing:
                 text = _declare(text, missing)
@@ -183,7 +187,7 @@ def _declare(text: str, prefixes: list[str]) -> str:
     return text[: found.end()] + names + text[found.end() :]
 
 
-def _tree(element: etree._Element, limit_depth: int) -> Node:
+def _tree(element: etree._Element, limit_depth: int, lines_cut: int) -> Node:
     """Plain nodes, made without recursion. Raises TooLarge if they nest deeper than the limit."""
     names: dict[str, str] = {}
     root = Node(_name(str(element.tag), names), _attributes(element, names), None)
@@ -192,7 +196,8 @@ def _tree(element: etree._Element, limit_depth: int) -> Node:
     while stack:
         holder, node, depth = stack.pop()
         if depth > limit_depth:
-            raise TooLarge(f"the document nests deeper than the {limit_depth} levels allowed")
+            place = f"line {(holder.sourceline or 1) + lines_cut}"
+            raise TooLarge(f"the document nests deeper than the {limit_depth} levels allowed", place=place)
         last: Node | None = None
         for child in holder:
             tail = child.tail or ""

@@ -57,6 +57,7 @@ class Draft(msgspec.Struct, kw_only=True, eq=False):
     name: str = ""
     left: list[str] = []
     notes: int = 0
+    referred: dict[str, int] = {}  # element → the number of its last reference
 
     def set(self, name: str, value: Value | None) -> None:
         """Keep a field; None and empty texts are not kept."""
@@ -69,7 +70,7 @@ class Draft(msgspec.Struct, kw_only=True, eq=False):
 
     def refer(self, element: str, target: Draft | str) -> None:
         """Add a reference; elements of one name are numbered in the order in which they come."""
-        number = sum(1 for each, _ in self.references if each.partition("/")[0] == element)
+        number = self.referred[element] = self.referred.get(element, -1) + 1
         self.references.append((f"{element}/{number}", target))
 
     def sorted_fields(self) -> tuple[Field, ...]:

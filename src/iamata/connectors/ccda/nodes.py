@@ -6,16 +6,19 @@ Names are local names of CDA (`urn:hl7-org:v3`, or no namespace at all); those o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+# An element with more children sorts them by name.
+_MANY: Final = 32
 _LAYOUT: Final = frozenset({"templateId", "realmCode", "typeId"})
 
 
 class Node:
     """One element. `text` stands before the first child, `tail` behind the element itself; comments are no content."""
 
-    __slots__ = ("attrs", "children", "name", "parent", "tail", "text")
+    __slots__ = ("_named", "_steps", "attrs", "children", "name", "parent", "tail", "text")
 
     def __init__(self, name: str, attrs: dict[str, str], parent: Node | None) -> None:
         self.name = name
@@ -24,6 +27,8 @@ class Node:
         self.children: list[Node] = []
         self.text = ""
         self.tail = ""
+        self._steps: dict[int, str] | None = None
+        self._named: tuple[int, dict[str, list[Node]]] | None = None
 
     def get(self, attribute: str) -> str:
         """The attribute without blanks around it; empty if it is absent."""
@@ -36,9 +41,23 @@ class Node:
 
     def all(self, *names: str) -> list[Node]:
         """The children of these names, in document order."""
+        if len(names) == 1 and len(self.children) > _MANY:
+            return list(self._by_name().get(names[0], ()))
         return [child for child in self.children if child.name in names]
 
+    def _by_name(self) -> dict[str, list[Node]]:
+        """The children by name, sorted once: whoever is inside of many siblings looks at the element around again and
+        again."""
+        if self._named is None or self._named[0] != len(self.children):
+            found: dict[str, list[Node]] = {}
+            for child in self.children:
+                found.setdefault(child.name, []).append(child)
+            self._named = (len(self.children), found)
+        return self._named[1]
+
     def one(self, name: str) -> Node | None:
+        if len(self.children) > _MANY:
+            return next(iter(self._by_name().get(name, ())), None)
         for child in self.children:
             if child.name == name:
                 return child
@@ -68,18 +87,28 @@ class Node:
 
     @property
     def place(self) -> str:
-        """The XPath by local names, positions only among several of one name: `/ClinicalDocument/author[2]/time`."""
+        """The XPath by local names, positions only among several of one name: `/ClinicalDocument/author[2]/time`.
+
+        Asked for when the tree is whole: positions are counted once for all children of an element.
+        """
         steps = []
         node: Node | None = self
         while node is not None:
-            step = node.name
-            if node.parent is not None:
-                same = [child for child in node.parent.children if child.name == node.name]
-                if len(same) > 1:
-                    step += f"[{next(n for n, each in enumerate(same, 1) if each is node)}]"
-            steps.append(step)
+            steps.append(node.name if node.parent is None else node.parent._step(node))
             node = node.parent
         return "/" + "/".join(reversed(steps))
+
+    def _step(self, child: Node) -> str:
+        """The step of a path from here to a child."""
+        if self._steps is None:
+            several = Counter(each.name for each in self.children)
+            counts = Counter[str]()
+            self._steps = {}
+            for each in self.children:
+                counts[each.name] += 1
+                number = f"[{counts[each.name]}]" if several[each.name] > 1 else ""
+                self._steps[id(each)] = f"{each.name}{number}"
+        return self._steps[id(child)]
 
     def templates(self) -> tuple[str, ...]:
         """The roots of the element's templateIds in document order."""
@@ -131,7 +160,7 @@ def find(root: Node, pointer: str) -> Node | None:
     node = root
     for step in steps[1:]:
         name, _, position = step.partition("[")
-        index = int(position.rstrip("]")) if position.rstrip("]").isdigit() else 1
+        index = int(position.rstrip("]")) if position.rstrip("]").isdecimal() else 1
         same = node.all(name)
         if not 0 < index <= len(same):
             return None

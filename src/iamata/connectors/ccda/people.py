@@ -39,6 +39,8 @@ _RELATIONSHIPS: Final = frozenset({"2.16.840.1.113883.5.111", "2.16.840.1.113883
 # Health Care Provider Taxonomy (NUCC) and SNOMED CT: code systems of a provider's role in C-CDA.
 _PROVIDERS: Final = frozenset({"2.16.840.1.113883.6.101", "2.16.840.1.113883.6.96"})
 # Participations of an entry and the part each plays (CDA R2; `author` and `informant` are read by themselves).
+# Of each part, from an act to each act inside it: many acts would otherwise keep many authors each.
+MOST_INHERITED: Final = 100
 PARTS: Final = {"author": Part.AUTHOR, "informant": Part.INFORMANT, "performer": Part.PERFORMER}
 
 
@@ -218,7 +220,8 @@ class People:
     def of(self, node: Node, ancestors: Iterable[Node]) -> list[Evidence]:
         """Evidence of an entry: its own participations, else those of the acts around it in the same entry.
 
-        Each part is inherited by itself, nearest first. `element` is `author/0`, inherited `act/author/0`.
+        Each part is inherited by itself, nearest first, at most MOST_INHERITED of it. `element` is `author/0`,
+        inherited `act/author/0`.
         """
         found: list[Evidence] = []
         around = list(ancestors)
@@ -227,12 +230,12 @@ class People:
             for ancestor in reversed(around):
                 if own:
                     break
-                own = list(self._named(ancestor, name, part, f"{ancestor.name}/"))
+                own = list(self._named(ancestor, name, part, f"{ancestor.name}/", MOST_INHERITED))
             found += own
         return found
 
-    def _named(self, node: Node, name: str, part: Part, prefix: str) -> Iterator[Evidence]:
-        for index, each in enumerate(node.all(name)):
+    def _named(self, node: Node, name: str, part: Part, prefix: str, most: int | None = None) -> Iterator[Evidence]:
+        for index, each in enumerate(node.all(name)[:most]):
             yield from self.evidence(each, f"{prefix}{name}/{index}", part)
 
 

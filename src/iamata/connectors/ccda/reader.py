@@ -14,10 +14,10 @@ from iamata.connectors.ccda import header, values
 from iamata.connectors.ccda.decoding import FRAGMENT, LIMIT_BYTES, LIMIT_DEPTH, LIMIT_ELEMENTS, decode
 from iamata.connectors.ccda.drafts import Draft
 from iamata.connectors.ccda.naming import make
-from iamata.connectors.ccda.narrative import plain
+from iamata.connectors.ccda.narrative import Anchors
 from iamata.connectors.ccda.nodes import Node, find, markup
 from iamata.connectors.ccda.readings import READINGS
-from iamata.connectors.ccda.sections import Body
+from iamata.connectors.ccda.sections import LAYOUT, Body
 from iamata.connectors.ccda.walking import ACTS, Scope, Walk
 from iamata.errors import BadInput, UnknownFormat
 from iamata.model.document import IntakeLine, Outcome, Reason
@@ -153,7 +153,7 @@ def _document(walk: Walk, root: Node) -> tuple[Draft, int]:
     for component in bodies:
         for child in component.children:
             if child.name == "structuredBody":
-                body.sections(child.all("component"), "", header.confidentiality(child, listed.labels))
+                body.sections([child], "", header.confidentiality(child, listed.labels))
                 held += 1
             elif child.name == "nonXMLBody":
                 body.unstructured(child, header.confidentiality(child, listed.labels))
@@ -161,6 +161,8 @@ def _document(walk: Walk, root: Node) -> tuple[Draft, int]:
             elif child.name == "section":
                 body.section(child, f"section/{held}", listed.labels)
                 held += 1
+            elif child.name not in LAYOUT:
+                body.unread(child)
     if not held:
         detail = "a document without a body"
         walk.lines.append(IntakeLine("document", root.place, Outcome.IGNORED, Reason.EMPTY, root.name, detail))
@@ -265,16 +267,19 @@ def is_cda(text: bytes) -> bool:
 
 
 def at(body: bytes, pointer: str) -> str:
-    """What stands at this place: the words of a `text`, else the element as XML. Empty if nothing is there."""
+    """What stands at this place: the words of a `text` or those in the narrative that it refers to, else the element as
+    XML. Empty if nothing is there."""
     try:
         root = decode(body).root
     except BadInput:
         return ""
+    if pointer.startswith(f"/{root.name.rpartition(':')[2]}"):
+        root.name = root.name.rpartition(":")[2]  # as a fragment's root is called whose prefix nobody declares
     node = find(root, pointer)
     if node is None:
         return ""
     if node.name == "text":
-        return plain(node)
+        return values.Values(Anchors(root)).text(node)
     return markup(node)
 
 

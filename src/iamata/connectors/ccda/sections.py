@@ -24,6 +24,15 @@ from iamata.terminology.names import fold
 # A line of prose of fewer words is a heading or a cell, not a sentence that entries leave out.
 _LEAST_WORDS: Final = 4
 
+# The elements of a section (CDA R2, POCD_MT000040.Section) that are read, and those that say nothing of a patient.
+_PARTS: Final = frozenset(
+    {
+        *("templateId", "realmCode", "typeId", "id", "code", "title", "text", "confidentialityCode", "languageCode"),
+        *("subject", "author", "informant", "entry", "component", "section"),
+    }
+)
+LAYOUT: Final = frozenset({"templateId", "realmCode", "typeId", "confidentialityCode", "languageCode"})
+
 
 class Body:
     """Reads sections into a walk; the document's list gets their authors and entries."""
@@ -33,12 +42,24 @@ class Body:
         self._document = document
 
     def sections(self, holders: Iterable[Node], path: str, labels: tuple[Label, ...]) -> None:
-        """The sections of a body or section, numbered in document order under `path`."""
-        number = 0
-        for holder in holders:
-            for section in holder.all("section"):
-                self.section(section, f"{path}section/{number}", labels)
+        """The sections of a body or section, numbered in document order under `path`.
+
+        What else stands there is read if it is an entry or an act, though it belongs into a section, else listed.
+        """
+        number = stray = 0
+        for child in (each for holder in holders for each in _inside(holder)):
+            if child.name == "section":
+                self.section(child, f"{path}section/{number}", labels)
                 number += 1
+            elif child.name == "entry" or child.name in ACTS:
+                entry = child
+                if child.name != "entry":
+                    entry = Node("entry", {}, None)
+                    entry.children = [child]
+                self.entry(entry, Scope(path.rstrip("/"), None, labels), f"{path}entry/stray-{stray}")
+                stray += 1
+            else:
+                self.unread(child)
 
     def section(self, node: Node, path: str, labels: tuple[Label, ...]) -> None:
         walk = self._walk
@@ -60,9 +81,12 @@ class Body:
         self._stray(node, scope)
         made = walk.drafts[before:]
         passages = self._words(node, path, labels, known, made)
-        inner = node.all("component")
+        inner = node.all("component", "section")  # a section inside stands in a component, or should
         self._account(node, entries, made, passages, bool(inner))
-        self.sections(inner, f"{path}/", labels)
+        self.sections([_holding(inner)], f"{path}/", labels)
+        for child in node.children:
+            if child.name not in _PARTS and child.name not in ACTS:
+                self.unread(child)
 
     def entry(self, entry: Node, scope: Scope, held: str) -> None:
         """Everything an entry says; every statement of it is held by the list at `held`."""
@@ -79,6 +103,14 @@ class Body:
             reason = Reason.UNSUPPORTED if other else Reason.EMPTY
             detail = f"{other} is kept in the document, not read" if other else "an entry without an act"
             walk.lines.append(IntakeLine("entry", entry.place, Outcome.IGNORED, reason, "entry", detail))
+
+    def unread(self, node: Node) -> None:
+        """An element that has no place there: listed, unless it holds nothing."""
+        if node.words or any(each.attrs for each in node.iter()):
+            detail = f"{node.name} is kept in the document, not read"
+            self._walk.lines.append(
+                IntakeLine(node.name, node.place, Outcome.IGNORED, Reason.UNSUPPORTED, node.name, detail)
+            )
 
     def _stray(self, node: Node, scope: Scope) -> None:
         """Acts that stand in a section without an entry around them: read all the same."""
@@ -174,6 +206,21 @@ class Body:
             return
         reason = Reason.EMPTY if left in ("no text", "text is empty") else Reason.UNSUPPORTED
         self._walk.lines.append(IntakeLine("document", place, Outcome.IGNORED, reason, "nonXMLBody", left))
+
+
+def _inside(holder: Node) -> Iterable[Node]:
+    """What a body or component holds, without the components around it."""
+    for child in holder.children:
+        if child.name in ("component", "structuredBody"):
+            yield from _inside(child)
+        elif child.name not in LAYOUT:
+            yield child
+
+
+def _holding(nodes: list[Node]) -> Node:
+    holder = Node("component", {}, None)
+    holder.children = nodes
+    return holder
 
 
 def _names(draft: Draft) -> Iterable[str]:

@@ -7,6 +7,7 @@ day, because an hour alone has no form in ISO 8601 that keeps its precision.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 from typing import NamedTuple
 
 from iamata.connectors.ccda.nodes import Node
@@ -17,6 +18,7 @@ _TS = re.compile(r"(\d{4})(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(?:(\d\d)(\.\d+)?)
 _PARTS = ("PIVL_TS", "EIVL_TS")
 # Units of a period as FHIR's Timing.repeat.periodUnit writes them; both are UCUM (V3 data types, PIVL.period is a PQ).
 _DAY_HOURS = 24
+_SHORTEST = Decimal("0.01")  # hours: nothing is given every 36 seconds
 
 
 class When(NamedTuple):
@@ -137,7 +139,7 @@ def _period(period: Node, times_a_day: bool) -> str:
         return ""
     hours = number(value)
     # V3 data types, PIVL.institutionSpecified: true means so many times a day rather than at that distance.
-    if times_a_day and unit == "h" and hours and _DAY_HOURS % hours == 0:
+    if times_a_day and unit == "h" and hours and _SHORTEST <= hours <= _DAY_HOURS and _DAY_HOURS % hours == 0:
         return f"{int(_DAY_HOURS / hours)} per 1 d"
     return f"1 per {value} {unit}".strip()
 

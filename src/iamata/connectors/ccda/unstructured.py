@@ -13,7 +13,7 @@ from typing import Final
 
 from iamata.connectors.ccda.nodes import Node
 from iamata.connectors.ccda.values import Values
-from iamata.connectors.text import attached, html, reads
+from iamata.connectors.text import attached, html, named, reads
 
 _TEXT: Final = ("text/plain", "text/html", "text/markdown", "")
 _RTF: Final = ("text/rtf", "application/rtf")
@@ -28,13 +28,16 @@ def embedded(node: Node, readings: Values) -> tuple[str, str]:
     base64 = node.get("representation").upper() == "B64"
     reference = node.one("reference")
     if reference is not None and reference.get("value") and not reference.get("value").startswith("#"):
-        return "", f"text/reference ({media_type[:60] or 'no mediaType'}) is not fetched"
+        return "", f"text/reference ({named(media_type, 'no mediaType')}) is not fetched"
     if not base64:
         if media_type in _RTF and node.text.lstrip().startswith("{\\rtf"):
             return _read(node.text.encode(), media_type)
         if media_type and media_type not in _TEXT and "xml" not in media_type:
             words = readings.text(node) if reference is not None else ""
-            return words, "" if words else f"text ({media_type[:60]}) is kept in the document, not read"
+            return (
+                words,
+                "" if words else f"text ({named(media_type, 'no mediaType')}) is kept in the document, not read",
+            )
         as_written = media_type in ("text/plain", "text/markdown") and not node.children
         words = node.text.strip() if as_written else readings.text(node)
         return (html.plain(words) if media_type == "text/html" else words), "" if words else "text is empty"
@@ -49,7 +52,7 @@ def embedded(node: Node, readings: Values) -> tuple[str, str]:
     if compression:
         inflated = _inflated(raw, compression)
         if inflated is None:
-            return "", f"text is compressed ({compression[:4]}) in a way that cannot be opened"
+            return "", "text is compressed in a way that cannot be opened"
         raw = inflated
     return _read(raw, media_type or "text/plain")
 
@@ -59,8 +62,8 @@ def _read(raw: bytes, media_type: str) -> tuple[str, str]:
         return "", "text is empty"
     found = attached(raw, media_type)
     if not found.text.strip() and not reads(media_type):
-        return "", f"text ({media_type[:60]}) is kept in the document, not read"
-    left = "; ".join(f"text ({media_type[:60]}): {each}" for each in found.left)
+        return "", f"text ({named(media_type, 'no mediaType')}) is kept in the document, not read"
+    left = "; ".join(f"text ({named(media_type, 'no mediaType')}): {each}" for each in found.left)
     return found.text, left or ("" if found.text.strip() else "text is empty")
 
 

@@ -8,13 +8,13 @@ makes of its element (`readings`), sections and header (`sections`, `header`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from iamata.connectors.ccda import values
 from iamata.connectors.ccda.drafts import Draft, Evidence, Note
 from iamata.connectors.ccda.narrative import Anchors
 from iamata.connectors.ccda.nodes import Node, canonical
-from iamata.connectors.ccda.people import People
+from iamata.connectors.ccda.people import MOST_INHERITED, PARTS, People
 from iamata.connectors.ccda.times import When, stamp, when
 from iamata.connectors.ccda.values import Values
 from iamata.model.attribution import AuthorshipEvidence, Part
@@ -91,6 +91,7 @@ class Walk:
         self._readings = readings
         self._used: set[int] = set()
         self._moods: dict[int, str] = {}
+        self._outsides: dict[int, list[Any]] = {}
 
     def use(self, node: Node | None) -> None:
         """This element is part of the statement around it: it is no statement of its own."""
@@ -243,7 +244,21 @@ class Walk:
         owner.notes += 1
         self.notes.append(note)
 
+    def _outside(self, around: Node) -> list[Any]:
+        """The canonical content of an act without the acts inside it; made once for all of them."""
+        found = self._outsides.get(id(around))
+        if found is None:
+            found = self._outsides[id(around)] = canonical(around, self.values.resolve, _INNER)
+        return found
+
     def _draft(self, node: Node, scope: Scope, reading: Reading) -> Draft:
+        left = [
+            f"of more than {MOST_INHERITED} {name} elements around it the first are kept"
+            for each in scope.around
+            if len(each.children) > MOST_INHERITED
+            for name in PARTS
+            if len(each.all(name)) > MOST_INHERITED
+        ]
         return Draft(
             kind=reading.kind,
             type=reading.type,
@@ -251,7 +266,7 @@ class Walk:
             content=[
                 str(reading.kind),
                 canonical(node, self.values.resolve),
-                [canonical(each, self.values.resolve, _INNER) for each in scope.around],
+                [self._outside(each) for each in scope.around],
                 scope.category,
                 [str(label) for label in scope.labels],
             ],
@@ -265,7 +280,7 @@ class Walk:
             times=[],
             references=[],
             labels=scope.labels,
-            left=[],
+            left=left,
         )
 
     def _finish(self, node: Node, scope: Scope, draft: Draft) -> list[Draft]:

@@ -8,6 +8,7 @@ the JSON is FHIR (`reader`).
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -20,6 +21,10 @@ LIMIT_DEPTH = 200
 
 _BRACKETS = bytes(set(range(256)) - set(b'"[]{}'))
 _COLONS = bytes(set(range(256)) - set(b'":'))
+# A string (whole, or cut short) or a bracket.
+_BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"?|[\[\]{}]', re.DOTALL)
+# Longer whole numbers are not decoded (nor is any a number of a clinical record).
+_TOO_LONG = re.compile(rb"\d{300,}")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -71,9 +76,23 @@ def check_depth(body: bytes, limit: int) -> None:
             if depth > deepest:
                 deepest = depth
                 if deepest > limit:
-                    raise TooLarge(f"the document nests deeper than the {limit} levels allowed")
+                    place = _line_and_column(body, _too_deep(body, limit))
+                    raise TooLarge(f"the document nests deeper than the {limit} levels allowed", place=place)
         else:
             depth -= 1
+
+
+def _too_deep(body: bytes, limit: int) -> int:
+    """The offset of the bracket that opens one level too many."""
+    depth = 0
+    for found in _BRACKET.finditer(body):
+        if found.group() in (b"[", b"{"):
+            depth += 1
+            if depth > limit:
+                return found.start()
+        elif found.group() in (b"]", b"}"):
+            depth -= 1
+    return 0
 
 
 def _outside(body: bytes, deleted: bytes) -> bytes:
@@ -98,14 +117,14 @@ def _walk(value: Any, pointer: str, found: list[str]) -> None:
     """An object is a list of pairs here, so that nothing is lost."""
     if not isinstance(value, list):
         return
-    seen: set[str] = set()
+    seen: dict[str, bool] = {}  # name → whether it is told
     for index, each in enumerate(value):
         if isinstance(each, tuple):
             name, inner = each
             at = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')[:64]}"
-            if name in seen and at not in found:
+            if seen.get(name) is False:
                 found.append(at)
-            seen.add(name)
+            seen[name] = name in seen
         else:
             at, inner = f"{pointer}/{index}", each
         _walk(inner, at, found)
@@ -145,6 +164,9 @@ def _fault(error: msgspec.DecodeError, body: bytes) -> tuple[str, str]:
     """The fault and its place; msgspec names the place as `(byte N)`."""
     message, found, rest = str(error).partition(" (byte ")
     message = message.removeprefix("JSON is malformed: ").lower()
+    if "out of range" in message:
+        number = _TOO_LONG.search(body)
+        return "a number of too many digits", _line_and_column(body, number.start()) if number else ""
     if not found:  # msgspec names no place for a text that ends too early: it is the end
         return message, _line_and_column(body, len(body)) if "truncated" in message else ""
     offset = int(rest.rstrip(")"))

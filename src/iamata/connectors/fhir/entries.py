@@ -23,6 +23,8 @@ from iamata.model.identifiers import canonical_bytes
 from iamata.model.provenance import RecordIdentity
 from iamata.model.statement import Kind
 
+# FHIR names a type by letters alone.
+TYPE_NAME = re.compile(r"[A-Za-z]{1,64}\Z")
 _RECORD = re.compile(r"(?:^|/)(?P<type>[A-Z][A-Za-z]+)/(?P<id>[A-Za-z0-9.-]{1,64})/?$")
 
 
@@ -106,6 +108,10 @@ def ignored(kind: str, place: str, reason: Reason, *, label: str = "", detail: s
 def _resource(value: Json, place: str, full_url: str, found: Entries) -> None:
     if value["resourceType"] == "Bundle":
         _bundle(value, place, found)
+        return
+    if not TYPE_NAME.match(value["resourceType"]):  # whatever stands there is no name, and is not repeated
+        detail = f"{place}/resourceType is no name of a type"
+        found.lines.append(ignored("resource", place, Reason.UNUSABLE, detail=detail))
         return
     try:
         found.items.extend(_item(value, place, full_url, found.shape))
@@ -191,6 +197,8 @@ def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]
         type = string(contained, "resourceType")
         if not type:
             raise WrongShape(at, "FHIR resource (it has no resourceType)")
+        if not TYPE_NAME.match(type):
+            raise WrongShape(f"{at}/resourceType", "name of a type")
         rewritten = shape(contained)
         inner.append(
             Item(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from iamata.connectors.fhir.decoding import decode
 from iamata.errors import BadInput
 
+_INDEX = re.compile(r"\d{1,9}\Z")
 _laid_out = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -34,9 +36,13 @@ def _step(value: Any, tokens: list[str]) -> Any:
     for token in tokens:
         name = token.replace("~1", "/").replace("~0", "~")
         if isinstance(value, dict):
-            value = value.get(name)
-        elif isinstance(value, list) and name.isdigit() and int(name) < len(value):
+            # An object where a list belongs is read as a list of one: its place is that of the first.
+            value = value if name == "0" and name not in value else value.get(name)
+        elif isinstance(value, list) and _INDEX.match(name) and int(name) < len(value):
             value = value[int(name)]
+        elif isinstance(value, list):
+            # A list where an object belongs is read as its objects.
+            value = next((each[name] for each in value if isinstance(each, dict) and name in each), None)
         else:
             return None
     return value

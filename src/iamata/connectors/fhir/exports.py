@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from iamata.connectors.fhir.decoding import LIMIT_DEPTH, check_depth, number
-from iamata.connectors.fhir.entries import ignored
+from iamata.connectors.fhir.entries import TYPE_NAME, ignored
 from iamata.connectors.fhir.patients import SUBJECTS
 from iamata.connectors.fhir.references import literal_type, without_version
 from iamata.connectors.fhir.values import Json
@@ -143,6 +143,8 @@ def _register(
     type = value.get("resourceType") if isinstance(value, dict) else None
     if not isinstance(type, str) or not type:
         intake.append(ignored("line", place, Reason.UNUSABLE, detail="not a FHIR resource: no resourceType"))
+    elif not TYPE_NAME.match(type):
+        intake.append(ignored("line", place, Reason.UNUSABLE, detail="resourceType is no name of a type"))
     elif type != "Bundle":
         found.append(_line(value, raw, place, type))
     else:

@@ -18,7 +18,8 @@ from iamata.connectors.fhir.authorship import nobody, note_author, person
 from iamata.connectors.fhir.entries import Item
 from iamata.connectors.fhir.mappings import Mapping
 from iamata.connectors.fhir.values import Json, mapping, objects, string
-from iamata.connectors.text import attached, reads
+from iamata.connectors.text import attached, named, reads
+from iamata.connectors.text.charsets import codec_of
 from iamata.model.attribution import AuthorshipEvidence, Part
 
 # Annotations that stand deeper than an item's own notes (FHIR R4).
@@ -124,7 +125,7 @@ def _attachment(attachment: Json, part: str, evidence: Evidence, found: Narrativ
             found.left.append(f"{part}/url is not fetched")
         return
     if not reads(media_type):
-        found.left.append(f"{part} ({media_type[:60] or 'no contentType'}) is kept in the document, not read")
+        found.left.append(f"{part} ({named(media_type, 'no contentType')}) is kept in the document, not read")
         return
     try:
         raw = b64decode("".join(data.split()), validate=True)
@@ -133,16 +134,20 @@ def _attachment(attachment: Json, part: str, evidence: Evidence, found: Narrativ
         return
     if media_type not in _AS_SENT:
         file = attached(raw, full_type)
-        found.left.extend(f"{part} ({media_type[:60]}): {each}" for each in file.left)
+        found.left.extend(f"{part} ({named(media_type, 'no contentType')}): {each}" for each in file.left)
         if file.text.strip():
             title, written = string(attachment, "title"), string(attachment, "creation")
             found.texts.append(Text(part, file.text, title, evidence, written))
         return
     charset = parameters.partition("charset=")[2].partition(";")[0].strip().strip('"') or "utf-8"
+    codec = codec_of(charset)
+    if not codec:
+        found.left.append(f"{part}/data is not in the charset it declares (none that is known)")
+        return
     try:
-        text = raw.decode("utf-8-sig" if charset == "utf-8" else charset)
-    except (UnicodeDecodeError, LookupError):
-        found.left.append(f"{part}/data is not in the charset it declares ({charset[:20]})")
+        text = raw.decode("utf-8-sig" if codec == "utf-8" else codec)
+    except UnicodeError:
+        found.left.append(f"{part}/data is not in the charset it declares ({codec})")
         return
     if text.strip():
         found.texts.append(Text(part, text, string(attachment, "title"), evidence, string(attachment, "creation")))

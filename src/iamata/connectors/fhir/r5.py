@@ -22,6 +22,8 @@ _R5_TYPES = frozenset(
         *("InventoryItem", "InventoryReport", "NutritionIntake", "Permission", "Transport", "FormularyItem"),
     }
 )
+# A longer text of digits counts nothing and stays text.
+_LONGEST_NUMBER: Final = 9
 _CODEABLE_REFERENCES = {
     "MedicationRequest": ("medication", "reason"),
     "MedicationStatement": ("medication", "reason"),
@@ -308,7 +310,7 @@ def _adherence(holder: _Holder, name: str, to: str, moved: dict[str, str]) -> No
 def _number(holder: _Holder, name: str, to: str, moved: dict[str, str]) -> None:
     """A text → `to[x]`: a whole number if it is one, else a string."""
     value = string(holder.value, name)
-    number = value.isascii() and value.isdigit()
+    number = value.isascii() and value.isdigit() and len(value) <= _LONGEST_NUMBER
     under = f"{to}PositiveInt" if number else f"{to}String"
     _put(holder, under, int(value) if number else value, _join(holder.sent, name), moved)
     del holder.value[name]

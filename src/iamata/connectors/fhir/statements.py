@@ -44,8 +44,8 @@ from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
 
-READER: Final = "fhir-r4/2"
-R5_READER: Final = "fhir-r5/1"
+READER: Final = "fhir-r4/3"
+R5_READER: Final = "fhir-r5/2"
 
 _ANSWERS = Mapping(Kind.ANSWER, notes="")
 _ANSWER_RULES = rules("source informant", "author recorder")
@@ -59,6 +59,8 @@ _TOLD_BY_CONCEPT = frozenset(
 _SAYS_NOTHING_ALONE = frozenset(
     {"category", "intent", "priority", "primary_source", "status_reason", "absent", "absent_elements"}
 )
+# What a resource contains inherits its labels; none is ever left out, so more than this are refused.
+_MOST_LABELS = 100
 _ABOUT_OTHERS = frozenset(
     {"subject", "patient", "encounter", "context", "asserter", "recorder", "requester", "performer", "author"}
 )
@@ -81,6 +83,7 @@ class Reader:
         self._source = source
         self._mint = mint
         self._values = Values(Times())
+        self._labelled: tuple[Item | None, set[Label]] = (None, set())
         self._labels: dict[tuple[Label, ...], tuple[Label, ...]] = {}
 
     def read(self, item: Item, *, is_subject: bool = True) -> Reading:
@@ -312,10 +315,19 @@ class Reader:
     def _labels_of(self, item: Item) -> tuple[Label, ...]:
         """meta.security, and what a document says of its confidentiality; a contained item inherits its container's
         (FHIR R4 dom-5: it has none of its own)."""
-        holders = [item] if item.container is None else [item, item.container]
-        found = {label for holder in holders for label in security(holder.resource, holder.canonical)}
+        found = security(item.resource, item.canonical)
+        if item.container is not None:
+            found |= self._inherited(item.container)
+        if len(found) > _MOST_LABELS:
+            raise WrongShape("meta/security", f"list of at most {_MOST_LABELS} labels")
         labels = tuple(sorted(found))
         return self._labels.setdefault(labels, labels)
+
+    def _inherited(self, container: Item) -> set[Label]:
+        """The labels of a container; kept for the next that it contains."""
+        if container is not self._labelled[0]:
+            self._labelled = (container, security(container.resource, container.canonical))
+        return self._labelled[1]
 
     def _line(self, item: Item, kind: Kind, reading: Reading, left: list[str]) -> IntakeLine:
         details = [f"{item.sent(element)} is no date" for element in dict.fromkeys(self._values.times.faults)]

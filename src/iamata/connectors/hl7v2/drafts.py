@@ -66,6 +66,7 @@ class Draft(msgspec.Struct, kw_only=True):
     references: list[Reference] = []
     labels: list[Label] = []
     texts: list[Text] = []
+    numbers: set[BusinessIdentifier] = set()  # the identifiers again, to be looked up
     only: tuple[int, ...] = ()  # the fields of the head that it is made of; empty: the whole head
     left: list[str] = []  # what the intake should say of it: element names only
 
@@ -80,7 +81,8 @@ class Draft(msgspec.Struct, kw_only=True):
     def name(self, *identifiers: BusinessIdentifier | None) -> None:
         """Business identifiers, each once."""
         for identifier in identifiers:
-            if identifier is not None and identifier not in self.identifiers:
+            if identifier is not None and identifier not in self.numbers:
+                self.numbers.add(identifier)
                 self.identifiers.append(identifier)
 
     def refer(self, element: str, reference: str) -> None:

@@ -15,6 +15,8 @@ from iamata.model.statement import Kind
 
 # How many unread fields of a segment are named.
 _NAMED: Final = 12
+# Characters of a label.
+_LABEL: Final = 80
 # Kinds whose concept may be a person's own words: their lines name the segment only.
 _UNNAMED: Final = frozenset({Kind.PERSON, Kind.DEMOGRAPHIC})
 
@@ -123,12 +125,12 @@ def _kind_of(segment: Segment) -> str:
 
 
 def _label(draft: Draft) -> str:
-    """The segment, and what its code says: of coded concepts only, never a person's own words."""
+    """The segment, and what its code says: of concepts with a code only, never words alone."""
     if draft.kind in _UNNAMED or draft.concept is None:
         return draft.head.name
     coding = next(iter(draft.concept.codings), None)
-    said = (coding.display or coding.code) if coding is not None else ""
-    return f"{draft.head.name} {said}".strip()
+    said = " ".join((coding.display or coding.code).split()) if coding is not None and coding.code else ""
+    return f"{draft.head.name} {said[:_LABEL]}".strip()
 
 
 def _unread(segment: Segment) -> str:

@@ -26,6 +26,7 @@ from iamata.connectors.hl7v2.values import (
     quantity,
     time_in,
     unit_of,
+    whole_number,
 )
 from iamata.model.clinical_time import ClinicalTime, Clock, Period
 from iamata.model.coding import CodedText, Quantity
@@ -64,7 +65,7 @@ def prescription(group: Group, context: Context) -> Iterator[Draft]:
     amount = head.text(10 if encoded else 11)
     draft.set("supply", quantity(amount, unit_of(head.first(11 if encoded else 12))) if amount else None)
     refills = head.text(12 if encoded else 13)
-    draft.set("refills", int(refills) if refills.isdigit() else None)
+    draft.set("refills", whole_number(refills))
     draft.set("substitution", coded_in(head, 9, table="0167" if encoded else "0161"))
     if encoded:
         draft.set("prescription_number", head.text(15))
@@ -122,7 +123,7 @@ def dispense(group: Group, context: Context) -> Iterator[Draft]:
     draft.set("dosage_text", _instruction(head, 15) or _instruction(head, 9))
     draft.set("prescription_number", head.text(7))
     refills = head.text(8)
-    draft.set("refills_left", int(refills) if refills.isdigit() else None)
+    draft.set("refills_left", whole_number(refills))
     draft.set("lot", head.text(18))
     _route(draft, group)
     timed = group.first("TQ1")

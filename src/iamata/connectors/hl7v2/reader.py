@@ -32,7 +32,7 @@ from iamata.model.statement import Statement
 from iamata.ports import Parsed
 
 FORMAT: Final = "hl7v2"
-READER: Final = "hl7v2/1"
+READER: Final = "hl7v2/2"
 
 Handler = Callable[[Group, Context], Iterator[Draft]]
 _HANDLERS: Final[dict[str, Handler]] = {

@@ -23,6 +23,7 @@ _TS = re.compile(
 )
 # Degree of precision, the second component of TS before v2.6 (table 0529): how many digits are meant.
 _PRECISIONS: Final = {"Y": 4, "L": 6, "D": 8, "H": 10, "M": 12, "S": 99}
+_COUNT_DIGITS = 9
 _NUMBER = re.compile(r"(?P<comparator>[<>]=?)?\s*(?P<value>[+-]?(?:\d+(?:\.\d*)?|\.\d+))\Z")
 _RANGE = re.compile(
     r"(?P<low>-?\d+(?:\.\d+)?)\s*(?:-|_|to|–)\s*(?P<high>-?\d+(?:\.\d+)?)\s*(?P<unit>[^\d\s].*)?\Z", re.IGNORECASE
@@ -240,6 +241,11 @@ def quantity(value: str, unit: tuple[str, str, str] = ("", "", "")) -> Quantity 
         return None
     shown, code, normalised = unit
     return Quantity(match["value"], shown, code, match["comparator"] or "", normalised)
+
+
+def whole_number(text: str) -> int | None:
+    """A count such as that of refills; None if the text is none, or of more digits than a count has."""
+    return int(text) if text.isdecimal() and len(text) <= _COUNT_DIGITS else None
 
 
 def structured_number(repetition: Repetition, unit: tuple[str, str, str]) -> Quantity | Range | Ratio | str | None:

@@ -5,6 +5,7 @@ Not here: pictures, because most of those in records are portraits and logos; se
 
 from __future__ import annotations
 
+import re
 from typing import Final, NamedTuple
 
 from iamata.connectors.text import reading
@@ -22,6 +23,11 @@ _MEDIA_TYPES: Final = {
     "text/plain": reading.TEXT,
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": reading.DOCX,
 }
+# RFC 6838, 4.2 and 4.2.7: the registered top-level types, then a name; and the unregistered `chemical`, `x-…`.
+_NAMED: Final = re.compile(
+    r"(?:application|audio|chemical|font|haptics|image|message|model|multipart|text|video|x-[a-z]{1,20})"
+    r"/[a-z0-9][a-z0-9!#$&^_.+-]{0,80}\Z"
+)
 # An attachment is a part of a record: fewer pages of it are read, and scans only a few (each takes seconds).
 LIMITS: Final = Limits(pages=500, characters=1_000_000, recognised=10)
 
@@ -35,6 +41,13 @@ class Attached(NamedTuple):
     confidence: float | None = None
 
 
+def named(media_type: str, otherwise: str) -> str:
+    """A media type as a message may tell it: its type and subtype, if they are names; else `otherwise`, because what
+    stands there may be anything."""
+    found = media_type.partition(";")[0].strip().lower()
+    return found if _NAMED.match(found) else otherwise
+
+
 def reads(media_type: str) -> bool:
     """Is there a reader for files of this type?"""
     return media_type.partition(";")[0].strip().lower() in _MEDIA_TYPES
@@ -45,10 +58,10 @@ def attached(body: bytes, media_type: str, *, limits: Limits = LIMITS) -> Attach
 
     Never raises for a bad file: `left` says what is wrong with it (no contents).
     """
-    named, _, parameters = media_type.lower().partition(";")
-    format = reading.by_signature(body) or _MEDIA_TYPES.get(named.strip(), "")
+    type, _, parameters = media_type.lower().partition(";")
+    format = reading.by_signature(body) or _MEDIA_TYPES.get(type.strip(), "")
     if format not in _MEDIA_TYPES.values():
-        return Attached("", (f"{named.strip()[:60] or 'a file without a type'} is kept in the document, not read",))
+        return Attached("", (f"{named(media_type, 'a file of no known type')} is kept in the document, not read",))
     charset = parameters.partition("charset=")[2].partition(";")[0].strip().strip('"')
     try:
         found = reading.extract(body, format, limits=limits, declared=charset)

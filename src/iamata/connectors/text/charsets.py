@@ -52,7 +52,7 @@ def decode(body: bytes, *, declared: str = "") -> Decoded:
             except UnicodeDecodeError as error:
                 place = f"byte {len(mark) + error.start}"
                 raise BadInput(f"the document begins as {encoding} and is not", place=place) from None
-    codec = _codec(declared)
+    codec = codec_of(declared)
     unknown = (f"declares a character set that is not known ({declared[:40]})",) if declared and not codec else ()
     if wide := _wide(body):
         return _sound(
@@ -97,7 +97,7 @@ def _bytewise(body: bytes, codec: str, declared: str, unknown: tuple[str, ...], 
     return Decoded(text, _WINDOWS, warnings)
 
 
-def _codec(declared: str) -> str:
+def codec_of(declared: str) -> str:
     """The Python codec of a charset name; empty if there is none, or if it is no character set."""
     try:
         info = codecs.lookup(declared.strip().strip("\"'"))

@@ -7,6 +7,7 @@ embedded files and comments are listed. Each part is inflated only up to a bound
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import struct
 import zipfile
@@ -28,7 +29,16 @@ _HEADING: Final = re.compile(r"(?:heading|title)\s*(\d)?", re.IGNORECASE)
 _LEFT_OUT: Final = frozenset(
     {"del", "moveFrom", "instrText", "delText", "delInstrText", "rPr", "pPr", "sectPr", "tblPr"}
 )
-_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, struct.error, LookupError)
+_DAMAGED: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    struct.error,
+    LookupError,
+)
 LIMIT_PART: Final = 50_000_000
 LIMIT_PARTS: Final = 10_000
 _CHUNK: Final = 1 << 16

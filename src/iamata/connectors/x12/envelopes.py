@@ -106,7 +106,7 @@ def envelopes(segments: list[Segment]) -> Envelopes:
 
 def _check(segment: Segment, counted: int, control: str, what: str, opener: str, warnings: list[str]) -> None:
     stated = segment.get(1)
-    if not stated.isdigit() or int(stated[:12]) != counted:
+    if not stated.isdecimal() or int(stated[:12]) != counted:
         warnings.append(f"{segment.place}: {segment.id}01 counts other {what} than the {counted} there are")
     if segment.get(2) != control.strip():
         warnings.append(f"{segment.place}: {segment.id}02 is not the control number of its {opener}")

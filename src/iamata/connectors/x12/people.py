@@ -91,7 +91,8 @@ class Patients:
         named = [index for index, group in enumerate(self._groups) if subject_id in group.ids]
         if len(named) == 1:
             return named[0]
-        leaders = [index for index in (named or votes) if votes[index] == max(votes[n] for n in (named or votes))]
+        most = max((votes[index] for index in named or votes), default=0)
+        leaders = [index for index in named or votes if votes[index] == most]
         return leaders[0] if len(leaders) == 1 else None
 
     def mine(self, person: Person | None) -> bool:

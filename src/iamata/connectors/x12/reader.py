@@ -110,7 +110,11 @@ def items_of(transaction: Transaction) -> tuple[list[Item], list[IntakeLine]]:
     items, structure = _READINGS[named.reading](transaction)
     held = {segment.number for segment in structure}
     held |= {segment.number for item in items for segment in (*item.span, *item.read)}
-    return items, [_unread(segment) for segment in transaction.body if segment.number not in held]
+    unread = [_unread(segment) for segment in transaction.body if segment.number not in held]
+    if not items and not unread:
+        label = " ".join(filter(None, (transaction.type, transaction.guide)))[:40]
+        return [], [_ignored("transaction", transaction.place, Reason.EMPTY, label=label, detail="says nothing")]
+    return items, unread
 
 
 def _line(item: Item) -> IntakeLine:
@@ -148,7 +152,7 @@ def _unread(segment: Segment) -> IntakeLine:
 def _where(line: IntakeLine) -> tuple[int, str]:
     numbers = line.place.partition("/")[2]
     first = numbers.partition("-")[0]
-    return (int(first) if first.isdigit() else 0, line.place)
+    return (int(first) if first.isdecimal() else 0, line.place)
 
 
 def _ambiguous(patients: Patients) -> list[str]:

@@ -11,7 +11,7 @@ from iamata.model.provenance import Provenance, RecordIdentity
 from iamata.model.scope import Subject
 from iamata.model.statement import Field, Statement
 
-READER: Final = "x12/1"
+READER: Final = "x12/2"
 _HEX = 20
 
 

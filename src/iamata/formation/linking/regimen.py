@@ -15,7 +15,7 @@ _PER_DAY: Final = {
     "two times": 2.0, "2 times": 2.0,
 }  # fmt: skip
 _STATED_TIMING: Final = re.compile(r"(\d+(?:\.\d+)?) per (\d+(?:\.\d+)?) ?(h|d|wk|mo)\b")
-_EVERY: Final = re.compile(r"(?:every|q)\s*(\d+|two|three|four|six|eight|twelve)\s*h")
+_EVERY: Final = re.compile(r"(?:every|q)\s*(\d{1,4}|two|three|four|six|eight|twelve)\s*h")
 _NUMBERS: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
 
 

@@ -17,7 +17,7 @@ from iamata.model.statement import Standing, Statement
 
 # HL7 v2 table 0085 and FHIR observation-status: preliminary < final < corrected.
 _RANK = {Standing.DRAFT: 0, Standing.PRELIMINARY: 1, Standing.FINAL: 2, Standing.CORRECTED: 3}
-_NUMBER = re.compile(r"\d+")
+_NUMBER = re.compile(r"\d{1,18}")
 
 
 def rank(standing: Standing) -> int | None:

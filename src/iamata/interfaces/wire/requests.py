@@ -111,6 +111,7 @@ class RetractionBody(msgspec.Struct, frozen=True, rename="camel"):
 Body = TypeVar("Body")
 
 _PLACE = re.compile(r" - at `(?P<path>[^`]*)`\Z")
+_BYTE = re.compile(r"\(byte (\d+)\)")
 _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
 
 
@@ -120,8 +121,11 @@ def read(body: bytes, shape: type[Body]) -> Body:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as error:
         raise _bad(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise BadInput("the body is not JSON") from None
+    except UnicodeDecodeError as error:
+        raise BadInput("the body is not UTF-8", place=f"byte {error.start}") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        at = _BYTE.search(str(error))
+        raise BadInput("the body is not JSON", place=f"byte {at[1]}" if at else f"byte {len(body)}") from None
 
 
 def _bad(message: str) -> BadInput:
