@@ -7,7 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tools.tables import lab_units, monitoring, reactions, table
+import pytest
+from tools.tables import icd10cm, indications, lab_units, monitoring, reactions, table
 
 from iamata.terminology import knowledge
 from iamata.terminology.tables import rows
@@ -122,6 +123,62 @@ def test_a_pair_stands_once_by_its_best_source_and_never_if_the_drug_is_used_for
         reactions.Pair("heparin", "pulmonary-embolism", "cdr"),
     ]
     assert lines(reactions.build(made)) == ["isoniazid\ticd10cm|K71\tdilirank\t-"]
+
+
+def use(drug: str, disease: str, expert: str, crowd: str) -> dict[str, str]:
+    return {"rxnorm_name": drug, "disease_mesh_name": disease, "expert": expert, "crowd": crowd}
+
+
+def judged(drug: str, disease: str, category: str, curators: int, resources: int) -> dict[str, str]:
+    counts = {"n_curators": str(curators), "n_resources": str(resources)}
+    return {"drug": drug, "disease": disease, "category": category, **counts}
+
+
+def test_labels_and_physicians_give_uses_of_the_committed_table() -> None:
+    uses = [
+        *indications.of_labels([use("Sulindac", "Arthritis, Rheumatoid", "0", "1"), use("Sulindac", "Gout", "0", "0")]),
+        *indications.of_labels([use("Lisinopril", "Hypertension", "1", "0"), use("Diclofenac", "Epilepsy", "1", "1")]),
+        *indications.of_physicians([judged("Abacavir", "acquired immunodeficiency syndrome", "DM", 2, 1)]),
+        *indications.of_physicians([judged("Donepezil", "asthma", "DM", 1, 4), judged("Aspirin", "gout", "SYM", 3, 1)]),
+    ]
+    built = lines(indications.build(uses, table.read(indications.LEFT_OUT)))
+    assert built == [
+        "abacavir\tacquired-immunodeficiency-syndrome\tpharmacotherapydb",
+        "lisinopril\thypertension\tlabeledin",
+        "sulindac\trheumatoid-arthritis\tlabeledin-crowd",
+    ]
+    assert set(built) <= set(lines(table.committed("kb_indications")))
+
+
+def test_a_module_gives_a_use_by_the_state_of_its_own_or_the_name_that_another_keeps() -> None:
+    def coded(display: str, code: str = "0", system: str = "RxNorm") -> list[dict[str, str]]:
+        return [{"system": system, "code": code, "display": display}]
+
+    onset = {
+        "type": "ConditionOnset",
+        "codes": coded("Malignant neoplasm of breast (disorder)", "254837009", "SNOMED-CT"),
+    }
+    modules = [
+        {"states": {"Found": {**onset, "assign_to_attribute": "breast_cancer"}}},
+        {"states": {"Order": {"type": "MedicationOrder", "reason": "breast_cancer", "codes": coded("abemaciclib")}}},
+        {"states": {"Other": {"type": "MedicationOrder", "reason": "nothing kept", "codes": coded("lisinopril")}}},
+    ]
+    built = lines(indications.build(indications.of_modules(modules), ()))
+    assert built == ["abemaciclib\tbreast-cancer\tsynthea"]
+    assert set(built) <= set(lines(table.committed("kb_indications")))
+
+
+def test_nothing_that_was_left_out_stands_in_the_table_of_uses() -> None:
+    committed = {tuple(line.split("\t")[:2]) for line in lines(table.committed("kb_indications"))}
+    left_out = table.read(indications.LEFT_OUT)
+    print("left out:", len(left_out), "not read:", sum(row["why"] == "not read" for row in left_out))
+    assert {row["why"] for row in left_out} == {"read", "not read"}
+    assert not committed & {(row["ingredient"], row["group"]) for row in left_out}
+
+
+def test_the_names_of_icd_10_cm_are_those_of_the_tabular_list() -> None:
+    pytest.importorskip("simple_icd_10_cm")
+    assert icd10cm.build(icd10cm.tabular_list()) == table.committed("condition_icd10cm")
 
 
 FLOWSHEET = """export default [
