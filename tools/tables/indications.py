@@ -1,8 +1,8 @@
 """Which condition is an ingredient used for? `kb_indications.tsv`, from labels, physicians and modules of a generator.
 
 LabeledIn (NCBI): diseases that experts or a crowd marked in FDA labels. PharmacotherapyDB (CC0): disease modifying, as
-at least two of three physicians said; symptomatic only if two resources list it too. Synthea (Apache-2.0): the reason of
-a medication order. Names become conditions and ingredients by the tables of `terminology` alone.
+at least two of three physicians said; symptomatic only if two resources list it too. Synthea (Apache-2.0): the reason
+of a medication order. Names become conditions and ingredients by the tables of `terminology` alone.
 `indications_left_out.tsv` lists what the sources seem to state and the table does not have, and why.
 """
 
