@@ -41,6 +41,7 @@ _RELATIONS: Final[dict[LinkType, tuple[str, str]]] = {
     LinkType.MANIFESTATION_OF: ("Sign of", "Shows as"),
     LinkType.CAUSED_BY: ("Caused by", "Causes"),
     LinkType.ADVERSE_REACTION_TO: ("Reaction to", "Reactions to it"),
+    LinkType.STOPPED_BECAUSE_OF: ("Stopped because of", "Led to stopping"),
     LinkType.REASON_FOR: ("Reason for", "Because of"),
     LinkType.EVIDENCE_FOR: ("Evidence for", "Evidence"),
     LinkType.RESULT_OF: ("Result of", "Results"),

@@ -29,6 +29,7 @@ class LinkType(StrEnum):
     MANIFESTATION_OF = "manifestation_of"
     CAUSED_BY = "caused_by"
     ADVERSE_REACTION_TO = "adverse_reaction_to"
+    STOPPED_BECAUSE_OF = "stopped_because_of"
     PART_OF = "part_of"
     PERFORMED_DURING = "performed_during"
     RESULT_OF = "result_of"

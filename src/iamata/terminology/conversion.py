@@ -65,6 +65,11 @@ def convert(value: Decimal, unit: str, to: str, analyte: str) -> Decimal | None:
     return _decimal(Fraction(value) * line[0] + line[1])
 
 
+def readable(unit: str) -> bool:
+    """Is this a UCUM unit of symbols and prefixes that the tables know?"""
+    return _read(unit) is not None
+
+
 def same(left: Quantity, right: Quantity, analyte: str) -> bool | None:
     """Equal within the coarser precision of the two as reported, after conversion? The same either way round.
 

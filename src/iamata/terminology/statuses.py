@@ -105,6 +105,16 @@ def negation(concept: CodedText | None) -> Negation | None:
 
 
 @cache
+def _stop_reasons() -> frozenset[str]:
+    return frozenset(f"{alias(row['system'])}|{row['code']}" for row in rows("stop_reasons"))
+
+
+def not_borne(reason: CodedText) -> bool:
+    """Does the reason of a status say that the patient does not bear the substance (allergy, intolerance)?"""
+    return any(f"{alias(coding.system)}|{coding.code}" in _stop_reasons() for coding in reason.codings)
+
+
+@cache
 def _agents() -> dict[str, Part]:
     return {row["code"]: Part(row["part"]) for row in rows("agents")}
 

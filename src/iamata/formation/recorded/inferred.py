@@ -24,6 +24,7 @@ from iamata.model.identifiers import IdMint, content_digest
 from iamata.model.link import Link, LinkSource, LinkType
 from iamata.model.statement import Domain, Kind, Polarity, Standing, Verification
 from iamata.terminology import conditions, knowledge
+from iamata.terminology.statuses import not_borne
 
 _DAY_S: Final = 86_400
 _LONG_AGO: Final = -(10**15)
@@ -31,6 +32,7 @@ _NEWEST: Final = 3  # results of a test that are linked to what it monitors
 _MOST: Final = 3  # conditions or drugs that one row of knowledge relates a fact to
 _LONGEST_STAY_DAYS: Final = 31  # encounters longer than this hold too much to say anything
 _REACTION_WITHIN_S: Final = 365 * _DAY_S  # of a drug whose end nobody says
+_STOPPED_SOON_S: Final = 14 * _DAY_S  # after a reaction began, or around the day of which an allergy is recorded
 _NOT_SO: Final = frozenset({Standing.ENTERED_IN_ERROR, Standing.CANCELLED, Standing.NOT_DONE, Standing.DRAFT})
 _REASONS: Final = frozenset({LinkType.PRESCRIBED_FOR, LinkType.TREATS})
 
@@ -40,8 +42,9 @@ _LOOKS_AT: Final[Mapping[str, frozenset[Kind]]] = {
     "uses": frozenset({Kind.MEDICATION, Kind.CONDITION}),
     "monitors": frozenset({Kind.OBSERVATION, Kind.MEDICATION, Kind.CONDITION}),
     "consequences": frozenset({Kind.CONDITION}),
-    "reactions": frozenset({Kind.MEDICATION, Kind.CONDITION}),
+    "reactions": frozenset({Kind.MEDICATION, Kind.CONDITION, Kind.ALLERGY}),  # goes with `stops`: both tell reactions
     "allergies": frozenset({Kind.ALLERGY, Kind.MEDICATION}),
+    "stops": frozenset({Kind.MEDICATION, Kind.CONDITION, Kind.ALLERGY}),
     "visits": frozenset({Kind.ENCOUNTER, Kind.CONDITION}),
 }
 _RULE_OF: Final[Mapping[str, str]] = {
@@ -51,6 +54,10 @@ _RULE_OF: Final[Mapping[str, str]] = {
     "consequence": "consequences",
     "reaction": "reactions",
     "same-substance": "allergies",
+    "stated-reaction": "stops",
+    "stated-stop": "stops",
+    "reaction-and-stop": "stops",
+    "allergy-and-stop": "stops",
     "encounter-day": "visits",
 }
 
@@ -183,6 +190,7 @@ class _Inference:
             "consequences": self._consequences,
             "reactions": self._reactions,
             "allergies": self._allergies,
+            "stops": self._stops,
             "visits": self._visits,
         }
         for rule in (every[name] for name in _LOOKS_AT if name in rules):
@@ -258,6 +266,59 @@ class _Inference:
                 for drug in self._drugs.near(part, allergy):
                     words = f"the medication has the substance of the allergy: {part}"
                     yield from self._link(LinkType.ADVERSE_REACTION_TO, allergy, drug, "same-substance", words)
+
+    def _stops(self) -> Iterator[Link]:
+        """A medication that was stopped and why: the reason or the reaction that its source tells, else what is known
+        to go with it and began shortly before. What is held back, ended as planned or never taken was not stopped."""
+        for drug in self._by_kind[Kind.MEDICATION]:
+            reason, reaction = drug.fact.value("status_reason"), drug.fact.value("reaction")
+            told = conditions.group(reaction) if isinstance(reaction, CodedText) else ""
+            for condition in self._conditions.near(told, drug) if told else ():
+                words = "the source of the medication names this as a reaction to it"
+                yield from self._link(LinkType.ADVERSE_REACTION_TO, condition, drug, "stated-reaction", words)
+            if drug.fact.standing is not Standing.STOPPED:
+                continue
+            if isinstance(reason, CodedText):
+                yield from self._stopped_as_told(drug, reason)
+            elif told:
+                for condition in self._conditions.near(told, drug):
+                    words = "its source names this as a reaction to it, and it was stopped"
+                    yield from self._link(LinkType.STOPPED_BECAUSE_OF, drug, condition, "reaction-and-stop", words)
+            elif drug.end is not None:
+                yield from self._stopped_after(drug, drug.end)
+
+    def _stopped_as_told(self, drug: _Thing, reason: CodedText) -> Iterator[Link]:
+        own = conditions.group(reason)
+        for condition in self._conditions.near(own, drug) if own else ():
+            words = "the reason that its source gives for the stop names this condition"
+            yield from self._link(LinkType.STOPPED_BECAUSE_OF, drug, condition, "stated-stop", words)
+        for allergy in self._intolerances(drug) if not_borne(reason) else ():
+            words = "its source says that it was stopped because the patient does not bear it"
+            yield from self._link(LinkType.STOPPED_BECAUSE_OF, drug, allergy, "stated-stop", words)
+
+    def _stopped_after(self, drug: _Thing, end: int) -> Iterator[Link]:
+        for allergy in self._intolerances(drug):
+            if allergy.start != _LONG_AGO and abs(allergy.start - end) <= _STOPPED_SOON_S:
+                words = "it was stopped about the day of this allergy to its substance"
+                yield from self._link(
+                    LinkType.STOPPED_BECAUSE_OF,
+                    drug,
+                    allergy,
+                    "allergy-and-stop",
+                    words,
+                    source=LinkSource.TEMPORAL_INFERENCE,
+                )
+        uses = {known.id for known in knowledge.indications(drug.parts)}
+        began = max(drug.start, end - _STOPPED_SOON_S)
+        for known in knowledge.reactions(drug.parts) if drug.start != _LONG_AGO else ():
+            for condition in self._conditions.begun_within(known.id, began, end) if known.id not in uses else ():
+                words = (
+                    f"{drug.group} is known for {_name(known.id)}, which began while it was taken, and was stopped soon"
+                )
+                yield from self._known(LinkType.STOPPED_BECAUSE_OF, drug, condition, "reaction-and-stop", known, words)
+
+    def _intolerances(self, drug: _Thing) -> list[_Thing]:
+        return [allergy for allergy in self._by_kind[Kind.ALLERGY] if allergy.parts & drug.parts][:_MOST]
 
     def _visits(self) -> Iterator[Link]:
         """A condition that began on a day of exactly one encounter, where its source names none."""

@@ -30,6 +30,8 @@ def medication(walk: Walk, node: Node, scope: Scope, draft: Draft) -> None:
     if scope.category in ("discharge", "admission"):
         draft.set("category", CodedText(scope.category))
     _administered(walk, node, scope, draft)
+    for reaction in walk.parts(node, "22.4.9"):
+        draft.set("reaction", walk.concept(reaction, reaction.one("value")))
     walk.status(node, scope, draft, "medication")
     if mood is not None and mood.standing is not None and draft.standing in (Standing.ACTIVE, Standing.UNKNOWN):
         draft.standing = mood.standing

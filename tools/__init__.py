@@ -1,0 +1,1 @@
+"""Programs for those who work on iamata; nothing of the package imports them."""
