@@ -80,6 +80,14 @@ def test_nothing_of_this_machine_or_its_environment_is_told(wire: Wire, monkeypa
     assert one.headers["authorization"] == "Bearer sk-secret-4711"
 
 
+def test_a_server_that_knows_no_schemas_is_told_the_shape_in_words() -> None:
+    answer, asked, _ = ask("openai", openai({"x": 4}), shape="json_object")
+    assert answer.outcome is AnswerOutcome.ANSWERED
+    assert asked[0].body["response_format"] == {"type": "json_object", "schema": SCHEMA}
+    assert asked[0].instructions.startswith("Read.\nAnswer with one JSON object")
+    assert json.loads(asked[0].instructions.partition("Schema: ")[2]) == SCHEMA
+
+
 def test_a_server_without_a_key_is_sent_none() -> None:
     for wire in WIRES:
         with model_server([MAKES[wire]({"x": 1})]) as (url, asked):

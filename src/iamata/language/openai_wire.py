@@ -62,20 +62,29 @@ class OpenAIWire:
             response = self._ask(
                 model=self._server.name,
                 messages=[
-                    {"role": "system", "content": question.instructions},
+                    {"role": "system", "content": self._instructions(question)},
                     {"role": "user", "content": question.material},
                 ],
                 **self._bounds(question.most_tokens),
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"name": question.name, "schema": question.schema, "strict": True},
-                },
+                response_format=self._format(question),
                 timeout=timeout_s,
             )
             body = response.http_response.read()
         except Exception as error:  # a library may meet what it does not expect
             raise Failed.of(error, self._errors) from None
         return _read(body)
+
+    def _instructions(self, question: Question) -> str:
+        if self._server.shape == "json_schema":
+            return question.instructions
+        schema = msgspec.json.encode(question.schema).decode()
+        return f"{question.instructions}\nAnswer with one JSON object of this JSON Schema: {schema}"
+
+    def _format(self, question: Question) -> Any:
+        if self._server.shape == "json_object":
+            return {"type": "json_object", "schema": question.schema}
+        shape = {"name": question.name, "schema": question.schema, "strict": True}
+        return {"type": "json_schema", "json_schema": shape}
 
     def _bounds(self, most_tokens: int) -> dict[str, Any]:
         """At home the older name of the bound is refused for newer models, and so is a temperature; elsewhere many

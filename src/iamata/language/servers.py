@@ -14,6 +14,9 @@ import msgspec
 from iamata.errors import InvalidValue
 
 Wire = Literal["openai", "anthropic"]
+# How a server of the OpenAI-compatible format is held to the shape of an answer: a JSON Schema, as the format has it, or
+# the older "some JSON object", beside which some servers take a schema too.
+Shape = Literal["json_schema", "json_object"]
 # Where the two wire formats are at home; any other server is named.
 BASE_URLS: Final[dict[Wire, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -22,7 +25,8 @@ BASE_URLS: Final[dict[Wire, str]] = {
 
 
 class ModelServer(msgspec.Struct, frozen=True, kw_only=True):
-    """One language model on one server. `name` is the model's name there, `wire` the format that the server speaks.
+    """One language model on one server. `name` is the model's name there, `wire` the format that the server speaks,
+    `shape` (of the OpenAI-compatible format) how it is told what an answer looks like.
 
     Calls go to `base_url` only: https, or http to this machine and to hosts listed in `private`. `private` also lists
     the host names or networks (CIDR) that may be private addresses; all others must be public, but for this machine.
@@ -32,6 +36,7 @@ class ModelServer(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     wire: Wire = "openai"
+    shape: Shape = "json_schema"
     base_url: str = ""
     key: str = ""
     private: tuple[str, ...] = ()
