@@ -14,6 +14,7 @@ from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
@@ -195,9 +196,23 @@ class Store(Protocol):
         """Lease the oldest unformed work of a patient that nobody else holds; None if there is none. An expired lease
         is taken over. One patient's work is never leased to two workers at a time."""
 
-    def finish(self, work: Work, memories: Sequence[Memory], projection: bytes | None, now: datetime) -> bool:
-        """Append memories, store the projection, end the receipt (`succeeded`) and drop the work; one transaction.
-        False, and nothing changed, when the lease was lost."""
+    def finish(
+        self,
+        work: Work,
+        memories: Sequence[Memory],
+        projection: bytes | None,
+        now: datetime,
+        *,
+        answers: Sequence[ModelAnswer] = (),
+        warnings: Sequence[str] = (),
+    ) -> bool:
+        """Append memories and a language model's answers, store the projection, end the receipt (`succeeded`, with
+        these warnings beside its own) and drop the work; one transaction. False, and nothing changed, when the lease
+        was lost."""
+
+    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
+        """Append what a language model answered; the graph version goes up if anything is new. The first answer to a
+        question stands. Raises NotFound if the patient is not registered."""
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         """Give the work back for another attempt, or end its receipt as `failed` and set it aside."""

@@ -14,6 +14,7 @@ import msgspec
 
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
+from iamata.formation.learned import with_evidence
 from iamata.formation.recorded.candidates import comparisons
 from iamata.formation.recorded.clustering import Clusters
 from iamata.formation.recorded.comparison import Comparison
@@ -419,6 +420,7 @@ def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Mem
         for m in held.memories
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
+    memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))
     return sessions, {m.id: m for m in sorted(memories, key=lambda m: (m.session, m.message, m.start, m.kind, m.id))}
 
 

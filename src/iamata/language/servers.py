@@ -14,8 +14,8 @@ import msgspec
 from iamata.errors import InvalidValue
 
 Wire = Literal["openai", "anthropic"]
-# How a server of the OpenAI-compatible format is held to the shape of an answer: a JSON Schema, as the format has it, or
-# the older "some JSON object", beside which some servers take a schema too.
+# How a server of the OpenAI-compatible format is held to the shape of an answer: by a JSON Schema, as the format has
+# it, or by the older "some JSON object", beside which some servers take a schema too.
 Shape = Literal["json_schema", "json_object"]
 # Where the two wire formats are at home; any other server is named.
 BASE_URLS: Final[dict[Wire, str]] = {

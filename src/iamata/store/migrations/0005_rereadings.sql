@@ -1,0 +1,1 @@
+-- Held for the migration of rereadings, which is being written beside this branch and takes the place of this file.
