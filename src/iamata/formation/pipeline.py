@@ -15,6 +15,7 @@ import msgspec
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
 from iamata.formation.learned import with_evidence
+from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.candidates import comparisons
 from iamata.formation.recorded.clustering import Clusters
 from iamata.formation.recorded.comparison import Comparison
@@ -40,6 +41,7 @@ from iamata.model.graph import Graph, Held, Unresolved
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.link import Link
 from iamata.model.memory import Memory
+from iamata.model.model_answers import Adjudication
 from iamata.model.passage import Passage
 from iamata.model.session import Session
 from iamata.model.sighting import Sighting
@@ -90,7 +92,8 @@ def form(
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
+    answers = adjudication.in_force(held.adjudications, moment.known_at)
+    facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, answers, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
     links |= inferred(facts, items, links, mint=mint)
     sessions, memories = _talk(held, moment)
@@ -234,7 +237,12 @@ def _concept(statement: Statement, directory: Directory) -> CodedText | None:
 
 
 def _resolve(
-    items: list[Said], replaced: Mapping[str, str], rulings: Rulings, moment: Moment, mint: IdMint
+    items: list[Said],
+    replaced: Mapping[str, str],
+    rulings: Rulings,
+    answers: Mapping[tuple[str, str], Adjudication],
+    moment: Moment,
+    mint: IdMint,
 ) -> tuple[dict[str, Fact], dict[str, str], dict[str, Conflict], dict[str, Decision]]:
     history = {item.id: "superseded" for item in items if item.id in replaced}
     history |= {item.id: "entered-in-error" for item in items if item.in_error}
@@ -242,8 +250,9 @@ def _resolve(
     doubted = doubted_sources(counting)
     ended, disputes = _negations(counting, doubted)
     history |= dict.fromkeys(ended, "superseded")
-    compared = [*ruled_comparisons(rulings, counting), *comparisons(counting, doubted)]
-    clusters = Clusters(counting, compared)
+    told = (adjudication.adjudicated(c, answers) for c in comparisons(counting, doubted))
+    compared = [*ruled_comparisons(rulings, counting), *told]
+    clusters = Clusters(counting, compared, doubted)
     edges: dict[str, Comparison] = {}
     for comparison in clusters.joined:
         for side in (comparison.left, comparison.right):
@@ -385,14 +394,19 @@ def _contested(fact: Fact, conflict: Conflict) -> Fact:
 
 
 def _near_miss(comparison: Comparison) -> bool:
-    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person told apart."""
+    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person or a language
+    model told apart."""
     return comparison.verdict is Verdict.REJECT and (
-        comparison.quality is Quality.UNCERTAIN or comparison.rule in _NEAR_MISSES or comparison.ruling is not None
+        comparison.quality is Quality.UNCERTAIN
+        or comparison.rule in _NEAR_MISSES
+        or comparison.ruling is not None
+        or comparison.adjudication is not None
     )
 
 
 def _decision(comparison: Comparison, mint: IdMint) -> Decision:
     left, right = sorted((comparison.left.id, comparison.right.id))
+    ruling, answer = comparison.ruling, comparison.adjudication
     return Decision(
         mint.id("rd", (left, right)),
         left,
@@ -401,8 +415,8 @@ def _decision(comparison: Comparison, mint: IdMint) -> Decision:
         comparison.quality,
         comparison.rule,
         comparison.evidence,
-        by=comparison.ruling.by if comparison.ruling else "",
-        decided_at=comparison.ruling.decided_at if comparison.ruling else None,
+        by=ruling.by if ruling else answer.by if answer else "",
+        decided_at=ruling.decided_at if ruling else answer.received_at if answer else None,
     )
 
 

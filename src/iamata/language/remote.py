@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib.util import find_spec
 from typing import Protocol, assert_never
 
+from iamata.errors import Unavailable
 from iamata.language.anthropic_wire import AnthropicWire
+from iamata.language.connection import MISSING
 from iamata.language.openai_wire import OpenAIWire
 from iamata.language.reply import Failed, Reply
 from iamata.language.servers import ModelServer
@@ -44,20 +48,17 @@ class RemoteModel:
         self._chance = chance
         self._monotonic = monotonic
         self._clock = clock
-        self._wire: _Wire
-        match server.wire:
-            case "openai":
-                self._wire = OpenAIWire(server, monotonic=monotonic)
-            case "anthropic":
-                self._wire = AnthropicWire(server, monotonic=monotonic)
-            case never:
-                assert_never(never)
+        self._lock = threading.Lock()
+        self._opened: _Wire | None = None
+        if find_spec(server.wire) is None:
+            raise Unavailable(MISSING)
 
     @property
     def name(self) -> str:
         return self._server.name
 
     def ask(self, question: Question, *, within_s: float) -> Answer:
+        wire = self._wire()
         began = self._monotonic()
         attempt = 0
         failed = Failed(AnswerOutcome.TIMED_OUT)
@@ -67,7 +68,7 @@ class RemoteModel:
                 break
             attempt += 1
             try:
-                reply = self._wire.once(question, min(self._server.timeout_s, left))
+                reply = wire.once(question, min(self._server.timeout_s, left))
             except Failed as error:
                 failed = error
             else:
@@ -84,6 +85,19 @@ class RemoteModel:
             if attempt < self._server.attempts:
                 self._sleep(pause)
         return Answer(outcome=failed.outcome, attempts=max(attempt, 1), took_s=self._monotonic() - began)
+
+    def _wire(self) -> _Wire:
+        """Made on first use: importing a client library takes a second, which a process that asks nothing saves."""
+        with self._lock:
+            if self._opened is None:
+                match self._server.wire:
+                    case "openai":
+                        self._opened = OpenAIWire(self._server, monotonic=self._monotonic)
+                    case "anthropic":
+                        self._opened = AnthropicWire(self._server, monotonic=self._monotonic)
+                    case never:
+                        assert_never(never)
+            return self._opened
 
     def _pause(self, attempt: int, after: str) -> float:
         server = self._server

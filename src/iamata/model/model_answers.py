@@ -74,6 +74,23 @@ class Adjudication(
         return f"language-model/{self.model}"
 
 
+class Adjudicated(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of asking a language model about a patient's uncertain pairs.
+
+    `answers` are new ones. `failed` counts the questions that got none, by how they ended, sorted. `withheld` pairs
+    were not asked about because of a security label, `other_kinds` because records of their kind are not shown to a
+    model; `answered_before` pairs have an answer to the same question; `left` pairs may be asked about another time.
+    """
+
+    model: str
+    answers: tuple[Adjudication, ...] = ()
+    failed: tuple[tuple[str, int], ...] = ()
+    withheld: int = 0
+    other_kinds: int = 0
+    answered_before: int = 0
+    left: int = 0
+
+
 ModelAnswer = ModelReading | Adjudication
 
 
