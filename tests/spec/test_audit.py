@@ -102,6 +102,7 @@ VERBS: dict[str, tuple[Call, str]] = {
         "patient/p",
     ),
     "withdraw_ruling": (lambda e, a: e.withdraw_ruling("p", a_ruling(e), reason=CANARY, access=a), "patient/p"),
+    "adjudicate": (lambda e, a: e.adjudicate("p", access=a), "patient/p"),
     "review": (lambda e, a: e.review("p", access=a), "patient/p"),
     "conflicts": (lambda e, a: e.conflicts("p", access=a), "patient/p"),
     "report": (lambda e, a: e.report("p", since=NOW, access=a), "patient/p"),
@@ -218,7 +219,16 @@ def test_no_record_holds_patient_content(filled: Engine) -> None:
 def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engine: Any) -> None:
     """Somebody else who looks at the database finds the record at once."""
     for name, (call, _) in VERBS.items():
-        if name in ("rule", "withdraw_ruling", "put_patient", "ingest", "append", "retract", "delete_patient"):
+        if name in (
+            "rule",
+            "withdraw_ruling",
+            "adjudicate",
+            "put_patient",
+            "ingest",
+            "append",
+            "retract",
+            "delete_patient",
+        ):
             with closing(open_engine()) as elsewhere:
                 call(filled, DOCTOR)
                 assert records(elsewhere, "operator/dr-lee")[0].action == name
