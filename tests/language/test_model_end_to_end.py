@@ -36,7 +36,7 @@ def answer(wire: Wire, value: object) -> Sent:
 
 def proposal(**changed: Any) -> dict[str, Any]:
     return {
-        "message": 0,
+        "message": 1,
         "speaker": "patient",
         "quote": "I have a buzzing head",
         "about": "buzzing head",

@@ -5,18 +5,22 @@ On every store. Whatever the model does, what the engine gives without it stands
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from iamata import Access, BadInput, Engine, NotAllowed, Speaker, Turn, Unavailable
 from iamata.errors import InvalidValue
+from iamata.formation.pipeline import form
 from iamata.language.scripted import ScriptedModel
 from iamata.model.access import PrincipalKind
 from iamata.model.document import IngestionStatus
+from iamata.model.model_answers import Sameness
 from iamata.model.ruling import RulingKind
 from iamata.ports import Answer, AnswerOutcome, LanguageModel, Question
 from iamata.store import DatabaseStore
@@ -58,7 +62,7 @@ def with_model(make_store: Callable[..., DatabaseStore], clock: Ticking) -> Open
 
 def proposal(**changed: Any) -> dict[str, Any]:
     return {
-        "message": 0,
+        "message": 1,
         "speaker": "patient",
         "quote": "I have a buzzing head",
         "about": "buzzing head",
@@ -536,3 +540,28 @@ def test_only_an_operator_may_have_pairs_adjudicated_and_only_with_a_model(with_
 def test_a_task_that_does_not_exist_is_refused() -> None:
     with pytest.raises(InvalidValue, match="adjudication and learning"):
         Engine.open(":memory:", model_for=["diagnosing"])
+
+
+def test_the_order_in_which_answers_are_held_does_not_matter(with_model: Opens, clock: Ticking) -> None:
+    """Of two models on one pair the later answer counts, whichever is read first."""
+    for name, says in (("one", "not-same"), ("two", "unsure"), ("three", "same")):
+        engine = with_model(ScriptedModel([{"answer": says, "reason": name}], name=name))
+        if name == "one":
+            fill(engine)
+            engine.adjudicate("p")
+        else:  # the pair is asked about again only while it waits; here each model is given the first one's list
+            first = engine._graphs.held("p").adjudications[0]
+            later = msgspec.structs.replace(
+                first, id=f"ma_{name}", model=name, says=Sameness(says), reason=name, received_at=clock()
+            )
+            engine._store.keep_answers("p", [later], clock())
+    held = engine._graphs.held("p")
+    moment = engine.graph("p").moment
+    hashes = set()
+    for order in itertools.permutations(held.adjudications):
+        mint = engine._graphs.mint("p")
+        graph = form(msgspec.structs.replace(held, adjudications=order), moment=moment, mint=mint)
+        hashes.add(graph.hash)
+        assert {d.by for d in graph.decisions.values() if d.rule == "model-adjudication"} == {"language-model/three"}
+    assert hashes == {engine.graph("p").hash}
+    assert shots(engine) == 1

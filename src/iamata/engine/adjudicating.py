@@ -11,8 +11,9 @@ from iamata.formation.recorded import adjudication
 from iamata.model.access import Access
 from iamata.model.model_answers import Adjudicated, Adjudication
 from iamata.model.scope import patient as patient_subject
+from iamata.model.statement import Statement
 from iamata.policy.outgoing import may_leave
-from iamata.ports import AnswerOutcome
+from iamata.ports import Answer, AnswerOutcome
 
 MOST_PAIRS = 20
 _NO_MODEL = "no language model is configured for adjudication: set IAMATA_MODEL_NAME (and IAMATA_MODEL_FOR)"
@@ -38,7 +39,7 @@ class Adjudicating(Door):
         graph = self._load(subject, None, None, access).graph
         mint = self._graphs.mint(patient)
         before = {answer.id for answer in self._graphs.held(patient).adjudications}
-        made: list[Adjudication] = []
+        told: list[tuple[Statement, Statement, Answer]] = []
         failed: Counter[str] = Counter()
         counts: Counter[str] = Counter()
         left_s, stopped = WITHIN_S, False
@@ -53,34 +54,30 @@ class Adjudicating(Door):
                 counts["withheld"] += 1
             elif id in before:
                 counts["answered_before"] += 1
-            elif stopped or len(made) + sum(failed.values()) >= most or left_s <= 0:
+            elif stopped or len(told) + sum(failed.values()) >= most or left_s <= 0:
                 counts["left"] += 1
             else:
                 before.add(id)
                 answer = asked(model, adjudication.question(left, right, decision), left_s)
                 left_s -= answer.took_s
-                told = (
-                    adjudication.adjudication(
-                        answer.body,
-                        left,
-                        right,
-                        model=model.name,
-                        served=answer.served,
-                        received_at=self._clock(),
-                        mint=mint,
-                    )
-                    if answer.outcome is AnswerOutcome.ANSWERED
-                    else None
-                )
-                if told is None:
-                    outcome = answer.outcome
-                    outcome = AnswerOutcome.MALFORMED if outcome is AnswerOutcome.ANSWERED else outcome
-                    failed[outcome.value] += 1
-                    counts["left"] += 1
-                    stopped = not outcome.of_the_question
+                if answer.outcome is AnswerOutcome.ANSWERED:
+                    told.append((left, right, answer))
                 else:
-                    made.append(told)
+                    failed[answer.outcome.value] += 1
+                    counts["left"] += 1
+                    stopped = not answer.outcome.of_the_question
+        now = self._clock()  # after all of them: what is kept was known from when it was kept
+        made: list[Adjudication] = []
+        for left, right, answer in told:
+            read = adjudication.adjudication(
+                answer.body, left, right, model=model.name, served=answer.served, received_at=now, mint=mint
+            )
+            if read is None:
+                failed[AnswerOutcome.MALFORMED.value] += 1
+                counts["left"] += 1
+            else:
+                made.append(read)
         if made:
-            self._store.keep_answers(patient, made, self._clock())
+            self._store.keep_answers(patient, made, now)
         self._audit("adjudicate", access, subject, tuple(answer.id for answer in made))
         return Adjudicated(model=model.name, answers=tuple(made), failed=tuple(sorted(failed.items())), **counts)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from iamata.errors import InvalidValue
 from iamata.formation.learned import asking
-from iamata.formation.learned.proposals import accepted
+from iamata.formation.learned.proposals import Accepted, accepted
 from iamata.language.remote import RemoteModel
 from iamata.language.servers import ModelServer
 from iamata.model.graph import Held
@@ -90,26 +90,29 @@ def read_talk(
     who = extractor(model.name, asking.PROMPT)
     read = {message for reading in held.readings if reading.extractor == who for message in reading.messages}
     known = {memory.id for memory in held.memories}
-    pieces = asking.unread(held.sessions, read)
-    memories: dict[str, Memory] = {}
-    readings: list[ModelReading] = []
-    dropped: Counter[str] = Counter()
+    left_s, left = WITHIN_S, asking.unread(held.sessions, read)
+    answered: list[tuple[asking.Piece, Answer]] = []
     failed: Counter[str] = Counter()
-    left_s, left = WITHIN_S, list(pieces)
-    for piece in pieces[:MOST_QUESTIONS]:
+    while left and left_s > 0 and len(answered) < MOST_QUESTIONS:
+        piece = left.pop(0)
         answer = asked(model, asking.question(piece), left_s)
         left_s -= answer.took_s
-        now = clock()
         if answer.outcome is not AnswerOutcome.ANSWERED:
             failed[answer.outcome.value] += len(piece.messages)
         if not answer.outcome.of_the_question:
-            left = left[1:]
             break
-        found = (
-            accepted(answer.body, piece, offline.get(piece.session.id, ()), mint=mint, extractor=who, received_at=now)
-            if answer.outcome is AnswerOutcome.ANSWERED
-            else None
-        )
+        answered.append((piece, answer))
+    now = clock()  # after all of them: what is kept was known from when it was kept
+    memories: dict[str, Memory] = {}
+    readings: list[ModelReading] = []
+    dropped: Counter[str] = Counter()
+    for piece, answer in answered:
+        found = Accepted()
+        if answer.outcome is AnswerOutcome.ANSWERED:
+            sure = offline.get(piece.session.id, ())
+            found = accepted(answer.body, piece, sure, mint=mint, extractor=who, received_at=now)
+        memories |= {memory.id: memory for memory in found.fresh if memory.id not in known}
+        dropped.update(dict(found.dropped))
         ids = tuple(message.id for message in piece.messages)
         readings.append(
             ModelReading(
@@ -121,16 +124,10 @@ def read_talk(
                 outcome=answer.outcome.value,
                 received_at=now,
                 served=answer.served,
-                memories=found.found if found else (),
-                dropped=found.dropped if found else (),
+                memories=found.found,
+                dropped=found.dropped,
             )
         )
-        if found is not None:
-            memories |= {memory.id: memory for memory in found.fresh if memory.id not in known}
-            dropped.update(dict(found.dropped))
-        left = left[1:]
-        if left_s <= 0:
-            break
     waiting = sum(len(piece.messages) for piece in left)
     return Learned(tuple(memories.values()), tuple(readings), tuple(_told(dropped, failed, waiting)))
 

@@ -40,7 +40,7 @@ def said(text: str, *, speaker: Speaker = Speaker.PATIENT, relationship: str = "
 
 def proposal(**changed: Any) -> dict[str, Any]:
     return {
-        "message": 0,
+        "message": 1,
         "speaker": "patient",
         "quote": "I have a ringing in my ears",
         "about": "ringing in my ears",
@@ -227,14 +227,14 @@ TEXT = "I have a ringing in my ears. Does my brother have diabetes? I take metfo
         pytest.param({"speaker": "clinician"}, "wrong-speaker", id="wrong-speaker"),
         pytest.param({"speaker": "agent"}, "wrong-speaker", id="agent"),
         pytest.param({"speaker": "God"}, "wrong-speaker", id="unknown-speaker"),
-        pytest.param({"message": 1}, "no-such-message", id="no-such-message"),
-        pytest.param({"message": -1}, "no-such-message", id="counted-from-the-end"),
+        pytest.param({"message": 2}, "no-such-message", id="no-such-message"),
+        pytest.param({"message": 0}, "no-such-message", id="counted-from-nought"),
         pytest.param({"type": "diagnosis"}, "unknown-word", id="invented-type"),
         pytest.param({"polarity": "maybe"}, "unknown-word", id="invented-polarity"),
         pytest.param({"experiencer": "cat"}, "unknown-word", id="invented-experiencer"),
         pytest.param({"temporality": "soon"}, "unknown-word", id="invented-temporality"),
         pytest.param({"change": "doubled"}, "unknown-word", id="invented-change"),
-        pytest.param({"message": "0"}, "malformed", id="number-as-text"),
+        pytest.param({"message": "1"}, "malformed", id="number-as-text"),
         pytest.param({"quote": None}, "malformed", id="no-quote"),
         pytest.param({"quote": ["I have"]}, "malformed", id="list-for-a-quote"),
         pytest.param(
@@ -295,7 +295,7 @@ def test_what_an_agent_says_is_never_asked_about() -> None:
     (piece,) = unread([session], ())
     assert [m.turn.speaker for m in piece.messages] == [Speaker.PATIENT]
     body = json.dumps(
-        {"memories": [proposal(message=0, speaker="agent", quote="a buzzing head", about="head"), proposal(message=1)]}
+        {"memories": [proposal(message=1, speaker="agent", quote="a buzzing head", about="head"), proposal(message=2)]}
     ).encode()
     found = accepted(body, piece, (), mint=MINT, extractor=WHO, received_at=ANSWERED)
     assert (found.fresh, found.dropped) == ((), (("no-such-message", 1), ("wrong-speaker", 1)))
@@ -350,8 +350,8 @@ def test_only_words_speakers_and_their_order_leave() -> None:
     assert json.loads(asked.material) == {
         "before": [],
         "messages": [
-            {"number": 0, "speaker": "clinician", "text": "Any pain?"},
-            {"number": 1, "speaker": "caregiver", "relationship": "mother", "text": "His ears."},
+            {"number": 1, "speaker": "clinician", "text": "Any pain?"},
+            {"number": 2, "speaker": "caregiver", "relationship": "mother", "text": "His ears."},
         ],
     }
     assert "Any pain" not in asked.instructions
@@ -364,7 +364,7 @@ def test_what_came_before_and_what_agents_say_are_context_without_a_number() -> 
     (piece,) = unread([session], ids[:8])
     told = json.loads(question(piece).material)
     assert [m["text"] for m in told["before"]] == [f"turn {n}" for n in range(2, 8)]
-    assert [m.get("number") for m in told["messages"]] == [0, None, 1]
+    assert [m.get("number") for m in told["messages"]] == [1, None, 2]
     assert len(told["messages"][1]["text"]) == 600
 
 

@@ -73,7 +73,7 @@ def question(piece: Piece) -> Question:
     """What is asked about the piece. Of a message longer than a question may be only the beginning is asked about."""
     first = piece.messages[0].index
     before = [m for m in piece.session.messages if m.index < first][-_BEFORE:]
-    numbered = {m.id: number for number, m in enumerate(piece.messages)}
+    numbered = {m.id: number for number, m in enumerate(piece.messages, start=1)}
     # An agent's turns among them are context too: they give an answer its question.
     span = [m for m in piece.session.messages if first <= m.index <= piece.messages[-1].index]
     material: dict[str, Any] = {

@@ -60,9 +60,9 @@ class Accepted(msgspec.Struct, frozen=True):
     """`fresh` are memories that nobody had found; `found` the ids of all that were proposed and believed, sorted, those
     of the offline engine among them; `dropped` how many were not, by reason, sorted."""
 
-    fresh: tuple[Memory, ...]
-    found: tuple[str, ...]
-    dropped: tuple[tuple[str, int], ...]
+    fresh: tuple[Memory, ...] = ()
+    found: tuple[str, ...] = ()
+    dropped: tuple[tuple[str, int], ...] = ()
 
 
 def accepted(
@@ -119,9 +119,9 @@ def _memory(
     received_at: datetime,
 ) -> Memory | str:
     """The memory, or why there is none."""
-    if not 0 <= proposal.message < len(piece.messages):
+    if not 1 <= proposal.message <= len(piece.messages):
         return Drop.NO_SUCH_MESSAGE
-    message = piece.messages[proposal.message]
+    message = piece.messages[proposal.message - 1]
     if proposal.speaker != message.turn.speaker.value:
         return Drop.WRONG_SPEAKER
     try:
