@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 import os
+import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -247,12 +248,12 @@ def test_a_host_that_is_listed_as_private_may_be_called_without_tls_and_others_m
 
 
 def test_a_public_name_that_leads_to_this_machine_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    import iamata.language.connection as connection
-
-    with model_server([openai({"x": 4})]) as (url, asked):
-        port = url.rpartition(":")[2]
-        monkeypatch.setattr(connection.socket, "getaddrinfo", lambda *a, **k: [(2, 1, 6, "", ("127.0.0.1", int(port)))])
-        server = ModelServer(name="m", base_url=f"https://models.example:{port}/v1", attempts=1)
-        answer = RemoteModel(server).ask(QUESTION, within_s=20)
-    assert answer.outcome is AnswerOutcome.UNREACHABLE
-    assert asked == []
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        port = here.getsockname()[1]
+        there = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *names, **options: there)
+        server = ModelServer(name="m", base_url=f"https://models.example:{port}/v1", attempts=1, timeout_s=1.0)
+        assert RemoteModel(server).ask(QUESTION, within_s=20).outcome is AnswerOutcome.UNREACHABLE
+        here.setblocking(False)
+        with pytest.raises(BlockingIOError):  # nobody has knocked
+            here.accept()

@@ -57,7 +57,6 @@ class Adjudicating(Door):
             elif stopped or len(told) + sum(failed.values()) >= most or left_s <= 0:
                 counts["left"] += 1
             else:
-                before.add(id)
                 answer = asked(model, adjudication.question(left, right, decision), left_s)
                 left_s -= answer.took_s
                 if answer.outcome is AnswerOutcome.ANSWERED:

@@ -26,6 +26,8 @@ PROMPT: Final = "pairs-1"
 RULE: Final = "model-adjudication"
 STEP: Final = "language-model"
 REASON_CHARS: Final = 300
+_TEXT_CHARS: Final = 300
+_CODES: Final = 20
 # Records of people, payers and relatives are not shown to a model: what tells two of them apart is who they are.
 KINDS: Final = frozenset(
     [
@@ -113,8 +115,8 @@ def question(left: Statement, right: Statement, decision: Decision) -> Question:
 def _shown(statement: Statement) -> dict[str, Any]:
     concept = statement.concept
     shown: dict[str, Any] = {
-        "name": concept.display if concept else "",
-        "codes": [coding.key for coding in concept.codings if coding.key] if concept else [],
+        "name": concept.display[:_TEXT_CHARS] if concept else "",
+        "codes": [coding.key[:_TEXT_CHARS] for coding in concept.codings if coding.key][:_CODES] if concept else [],
         "aspect": statement.aspect.value,
         "status": statement.standing.value,
         "denied": statement.polarity.value == "denied",
@@ -123,7 +125,8 @@ def _shown(statement: Statement) -> dict[str, Any]:
     for field in statement.fields:
         if field.name in _FIELDS and not isinstance(field.value, str):
             value = field.value
-            shown[field.name] = value.display if isinstance(value, CodedText) else str(value)
+            text = value.display if isinstance(value, CodedText) else str(value)
+            shown[field.name] = text[:_TEXT_CHARS]
     return shown
 
 
@@ -171,7 +174,7 @@ def adjudicated(comparison: Comparison, answers: Mapping[tuple[str, str], Adjudi
         return comparison
     first, second = sorted((comparison.left.digest, comparison.right.digest))
     answer = answers.get((first, second))
-    if answer is None or comparison.ruling is not None:
+    if answer is None:
         return comparison
     outcome = {Sameness.SAME: "equal", Sameness.NOT_SAME: "different", Sameness.UNSURE: "uncertain"}[answer.says]
     evidence = (*comparison.evidence, Evidence(STEP, outcome, f"{answer.model} ({answer.prompt})", answer.reason))
