@@ -192,8 +192,9 @@ def test_settings_lead_to_the_server_and_adjudicate_settles_a_pair(
     assert len(asked) == 2
     assert asked[0].headers["authorization"] == f"Bearer {KEY}"
     assert json.loads(run("review", "p", "--json").stdout)["total"] == 0
-    told = run("read", "/patient/p/immunizations/").output
-    assert "MMR" in told
+    found = json.loads(run("search", "p", "MMR", "--json").stdout)
+    why = " ".join(run("explain", "p", found["hits"][0]["item"]).output.split())
+    assert "rule model-adjudication, probable, by language-model/small-1" in why
 
 
 def test_talk_by_command_is_read_by_the_model_and_the_warning_is_shown(

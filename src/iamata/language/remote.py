@@ -50,7 +50,7 @@ class RemoteModel:
         self._clock = clock
         self._lock = threading.Lock()
         self._opened: _Wire | None = None
-        if find_spec(server.wire) is None:
+        if find_spec(server.wire) is None:  # the library of a wire format has its name
             raise Unavailable(MISSING)
 
     @property
