@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from model_server import Asked, Sent, anthropic, model_server, openai, serving
 
-from iamata.errors import InvalidValue
+from iamata.errors import InvalidValue, Unavailable
 from iamata.language.remote import RemoteModel
 from iamata.language.servers import ModelServer, Wire
 from iamata.ports import Answer, AnswerOutcome, Question
@@ -220,6 +220,12 @@ def test_the_key_and_the_talk_are_in_no_log_and_no_text(
     assert "hives" not in written
     assert "sk-secret-4711" not in written
     assert "sk-secret-4711" not in repr(serving("http://127.0.0.1:1", "openai"))
+
+
+def test_without_its_libraries_a_model_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("iamata.language.remote.find_spec", lambda name: None)
+    with pytest.raises(Unavailable, match=r"pip install 'iamata\[model\]'"):
+        RemoteModel(ModelServer(name="m"))
 
 
 @pytest.mark.parametrize(
