@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Protocol
+from enum import StrEnum
+from typing import Any, Protocol
 
 import msgspec
 
@@ -13,6 +14,7 @@ from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
@@ -49,6 +51,69 @@ class TokenCounter(Protocol):
 
     def count(self, text: str) -> int:
         """Exact tokens of this text, special tokens counted as ordinary text."""
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What a language model is asked. `instructions` are ours; `material` is data, as JSON, and never a command.
+
+    The answer is one JSON value of the shape `schema` (JSON Schema); `name` names that shape in letters, digits and
+    `_`. It is at most `most_tokens` tokens of the model long.
+    """
+
+    name: str
+    instructions: str
+    material: str
+    schema: dict[str, Any]
+    most_tokens: int = 4096
+
+
+class AnswerOutcome(StrEnum):
+    """How asking a language model ended."""
+
+    ANSWERED = "answered"
+    MALFORMED = "malformed"  # what came is no JSON, or no message of the wire format
+    REFUSED = "refused"  # the model, or a filter in front of it, declined
+    TRUNCATED = "truncated"  # it ran out of tokens
+    TOO_LARGE = "too-large"  # more bytes came than are taken
+    RATE_LIMITED = "rate-limited"
+    TIMED_OUT = "timed-out"
+    UNREACHABLE = "unreachable"  # no connection, or it broke
+    FAULTY = "faulty"  # the server says that it failed
+    REJECTED = "rejected"  # the server does not take the request: wrong key, unknown model, wrong address
+
+    @property
+    def of_the_question(self) -> bool:
+        """Does it rest on what was asked, so that asking the same again is likely to end the same?"""
+        return self in (
+            AnswerOutcome.ANSWERED,
+            AnswerOutcome.MALFORMED,
+            AnswerOutcome.REFUSED,
+            AnswerOutcome.TRUNCATED,
+            AnswerOutcome.TOO_LARGE,
+        )
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """`body` is the JSON text if the outcome is `answered`, else empty: nothing has checked it against the schema.
+    `served` is what the server calls the model that answered. `attempts` were made, in `took_s` seconds."""
+
+    outcome: AnswerOutcome
+    body: bytes = b""
+    served: str = ""
+    attempts: int = 1
+    took_s: float = 0.0
+
+
+class LanguageModel(Protocol):
+    """A language model. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The model as configured; with the version of a prompt it says whose answer something is."""
+
+    def ask(self, question: Question, *, within_s: float) -> Answer:
+        """One answer, attempts and pauses included within about `within_s` seconds. Never raises for what the server
+        or the model does: that is the outcome."""
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,9 +201,23 @@ class Store(Protocol):
         """Lease the oldest unformed work of a patient that nobody else holds; None if there is none. An expired lease
         is taken over. One patient's work is never leased to two workers at a time."""
 
-    def finish(self, work: Work, memories: Sequence[Memory], projection: bytes | None, now: datetime) -> bool:
-        """Append memories, store the projection, end the receipt (`succeeded`) and drop the work; one transaction.
-        False, and nothing changed, when the lease was lost."""
+    def finish(
+        self,
+        work: Work,
+        memories: Sequence[Memory],
+        projection: bytes | None,
+        now: datetime,
+        *,
+        answers: Sequence[ModelAnswer] = (),
+        warnings: Sequence[str] = (),
+    ) -> bool:
+        """Append memories and a language model's answers, store the projection, end the receipt (`succeeded`, with
+        these warnings beside its own) and drop the work; one transaction. False, and nothing changed, when the lease
+        was lost."""
+
+    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
+        """Append what a language model answered; the graph version goes up if anything is new. The first answer to a
+        question stands. Raises NotFound if the patient is not registered."""
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         """Give the work back for another attempt, or end its receipt as `failed` and set it aside."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -28,6 +28,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `log_level` (IAMATA_LOG_LEVEL): debug, info, warning or error. Logs hold route templates and ids at any level.
     - `terminology` (IAMATA_TERMINOLOGY): the folder of terminologies that `iamata terminology load` compiled. Default:
       beside an SQLite database, named like it with `.terminology`; for PostgreSQL none, until it is given.
+    - `model_name` (IAMATA_MODEL_NAME): the language model to ask, as its server calls it. Empty: none is asked, nothing
+      leaves. Needs `iamata[model]`.
+    - `model_wire` (IAMATA_MODEL_WIRE): the format its server speaks: `openai` (and servers compatible with it) or
+      `anthropic`.
+    - `model_shape` (IAMATA_MODEL_SHAPE): how an OpenAI-compatible server is told the shape of an answer: `json_schema`,
+      or `json_object` for servers that know no schemas.
+    - `model_base_url` (IAMATA_MODEL_BASE_URL): where it is: https, or http to this machine or a host listed in
+      `model_private`. Default: where the format is at home.
+    - `model_key` (IAMATA_MODEL_KEY): its key, if it wants one. Never shown or logged.
+    - `model_for` (IAMATA_MODEL_FOR): what it is asked for, separated by commas: `learning` (from talk, after the
+      offline extractor) and `adjudication` (of uncertain pairs, on `iamata adjudicate` only).
+    - `model_private` (IAMATA_MODEL_PRIVATE): host names or networks, separated by commas, that may be private.
+    - `model_timeout_s` (IAMATA_MODEL_TIMEOUT_S): how long one request may take, in seconds.
+    - `model_attempts` (IAMATA_MODEL_ATTEMPTS): how often a request is tried that another attempt may mend.
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
 
     Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
@@ -42,6 +56,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: float = 2.0
     log_level: str = "info"
     terminology: str = ""
+    model_name: str = ""
+    model_wire: Literal["openai", "anthropic"] = "openai"
+    model_shape: Literal["json_schema", "json_object"] = "json_schema"
+    model_base_url: str = ""
+    model_key: str = ""
+    model_for: str = "learning,adjudication"
+    model_private: str = ""
+    model_timeout_s: float = 30.0
+    model_attempts: int = 3
     build_sha: str = "unknown"
     build_date: str = "unknown"
 
@@ -56,6 +79,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue("max_wait_s (IAMATA_MAX_WAIT_S) is 0 or more, idle_s (IAMATA_IDLE_S) more than 0")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise InvalidValue("log_level (IAMATA_LOG_LEVEL) is debug, info, warning or error")
+
+        if self.model_timeout_s <= 0 or self.model_attempts < 1:
+            raise InvalidValue(
+                "model_timeout_s (IAMATA_MODEL_TIMEOUT_S) is more than 0, "
+                "model_attempts (IAMATA_MODEL_ATTEMPTS) 1 or more"
+            )
+
+    def __repr__(self) -> str:
+        """Without what may hold a secret: the address of the database and the key of the language model."""
+        shown = ", ".join(
+            f"{field}={getattr(self, field)!r}" for field in self.__struct_fields__ if field not in ("db", "model_key")
+        )
+        return f"Settings({shown})"
+
+    def listed(self, name: str) -> tuple[str, ...]:
+        """A setting that is several, separated by commas."""
+        return tuple(filter(None, (each.strip() for each in getattr(self, name).split(","))))
 
     @property
     def max_body_bytes(self) -> int:

@@ -276,6 +276,7 @@ ROUTES = {
     "get /v1/patients/{patient_id}/review",
     "post /v1/patients/{patient_id}/rulings",
     "delete /v1/patients/{patient_id}/rulings/{ruling_id}",
+    "post /v1/patients/{patient_id}/adjudications",
     "post /v1/patients/{patient_id}/rereadings",
     "post /v1/patients/{patient_id}/retractions",
     "post /v1/context",

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from iamata import Engine
 from iamata.interfaces.cli import app
+from iamata.language.scripted import ScriptedModel
 
 
 def bundle(*resources: dict[str, Any]) -> bytes:
@@ -60,6 +61,39 @@ def test_a_waiting_pair_is_ruled_on_withdrawn_and_a_source_taken_out_over_http()
             assert client.post("/v1/patients/p/rulings", json={"kind": "maybe", "left": "x"}).status_code == 400
             assert client.post("/v1/patients/p/retractions", json={"source": "two"}).status_code == 204
             assert shots(engine) == 1
+
+
+def test_a_waiting_pair_is_adjudicated_over_http_and_shown_with_the_models_name() -> None:
+    model = ScriptedModel([{"answer": "same", "reason": "told twice"}], name="small-1")
+    with Engine.open(":memory:", model=model) as engine:
+        fill(engine)
+        with running(engine) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            assert client.post("/v1/patients/p/adjudications", json={"most": 0}).status_code == 400
+            made = client.post("/v1/patients/p/adjudications", json={})
+            assert made.status_code == 200
+            told = made.json()
+            [answer] = told.pop("answers")
+            assert (answer["answer"], answer["reason"], answer["prompt"]) == ("same", "told twice", "pairs-1")
+            assert told == {
+                "model": "small-1", "failed": {}, "withheld": 0, "otherKinds": 0, "answeredBefore": 0, "left": 0,
+            }  # fmt: skip
+            assert shots(engine) == 1
+            assert client.get("/v1/patients/p/review").json()["meta"]["total"] == 0
+            found = client.get("/v1/patients/p/graph/edges/resolution_decision/items").json()["data"]
+            [edge] = [each for each in found if each["payload"].get("ruleId") == "model-adjudication"]
+            assert edge["by"] == "language-model/small-1"
+            assert edge["attribution"] == "agent-reported"
+            assert edge["resolvedBy"].get("role") != "operator"
+            assert edge["payload"]["steps"][-1]["right"] == "told twice"
+
+
+def test_without_a_language_model_adjudication_is_unavailable() -> None:
+    with Engine.open(":memory:") as engine:
+        fill(engine)
+        with running(engine) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            refused = client.post("/v1/patients/p/adjudications", json={})
+            assert refused.status_code == 503
+            assert "IAMATA_MODEL_NAME" in refused.text
 
 
 def test_a_waiting_pair_is_ruled_on_withdrawn_and_a_source_taken_out_by_command(

@@ -40,6 +40,7 @@ from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.link import Link
 from iamata.model.memory import Memory, MemoryKind
+from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import Place, Provenance, RecordIdentity
@@ -142,6 +143,18 @@ RULING = Ruling(
     decided_at=NOW,
     left=RecordRef("ehr", "Condition/c1"),
 )
+ADJUDICATION = Adjudication(
+    id="ma_1", left="a", right="b", says=Sameness.SAME, model="small-1", prompt="pairs-1", received_at=NOW
+)
+MODEL_READING = ModelReading(
+    id="ma_2",
+    session="s",
+    messages=("ms_1",),
+    model="small-1",
+    prompt="memories-1",
+    outcome="answered",
+    received_at=NOW,
+)
 
 GRAPH = Graph(
     subject=patient("p"),
@@ -165,6 +178,8 @@ WITH_MOMENTS: list[Any] = [
     entry(),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),
     RULING,
+    ADJUDICATION,
+    MODEL_READING,
     AUDIT,
     PatientRow("p", NOW, NOW, 1),
     Moment(NOW, NOW),
@@ -254,6 +269,16 @@ def moments_of(struct: type[msgspec.Struct]) -> list[str]:
 
 def test_every_noun_with_a_moment_is_in_that_test() -> None:
     assert {s.__name__ for s in structs() if moments_of(s)} == {type(value).__name__ for value in WITH_MOMENTS}
+
+
+def test_an_adjudication_names_its_records_in_order_and_who_says_so() -> None:
+    assert (ADJUDICATION.by, MODEL_READING.extractor) == (
+        "language-model/small-1",
+        "language-model/small-1/memories-1",
+    )
+    for left, right in (("b", "a"), ("a", "a")):
+        with pytest.raises(InvalidValue, match="in the order of their digests"):
+            msgspec.structs.replace(ADJUDICATION, left=left, right=right)
 
 
 def test_a_memorys_span_is_its_quote() -> None:

@@ -10,6 +10,7 @@ from spec_patients import HandClock
 
 from iamata import Engine
 from iamata.engine import graphs
+from iamata.language.scripted import ScriptedModel
 from iamata.store import DatabaseStore
 
 # The patient's key in every chapter, so that ids can be compared between engines.
@@ -37,7 +38,8 @@ def open_engine(make_store: Callable[..., DatabaseStore], clock: HandClock) -> O
     def open(name: str = "main", *, ids: Callable[[], str] = lambda: f"{next(numbers):020x}") -> Engine:
         store = make_store(name)
         store.keys.put("p", KEY)
-        return Engine(store, store.keys, clock=clock, ids=ids)
+        model = ScriptedModel([])  # refuses whatever it is asked; asked by `adjudicate` alone
+        return Engine(store, store.keys, clock=clock, ids=ids, model=model, model_for=frozenset({"adjudication"}))
 
     return open
 

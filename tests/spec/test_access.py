@@ -56,6 +56,7 @@ WRITES = {
     "retract",
     "rule",
     "withdraw_ruling",
+    "adjudicate",
     "put_entry",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
@@ -420,6 +421,7 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "retract": lambda: engine.retract("p", "ehr", access=access),
         "rule": lambda: engine.rule("p", RulingKind.NOT_THIS_PATIENT, statement, access=access),
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
+        "adjudicate": lambda: engine.adjudicate("p", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
     }
     assert writes.keys() == WRITES

@@ -102,6 +102,7 @@ VERBS: dict[str, tuple[Call, str]] = {
         "patient/p",
     ),
     "withdraw_ruling": (lambda e, a: e.withdraw_ruling("p", a_ruling(e), reason=CANARY, access=a), "patient/p"),
+    "adjudicate": (lambda e, a: e.adjudicate("p", access=a), "patient/p"),
     "review": (lambda e, a: e.review("p", access=a), "patient/p"),
     "conflicts": (lambda e, a: e.conflicts("p", access=a), "patient/p"),
     "report": (lambda e, a: e.report("p", since=NOW, access=a), "patient/p"),
@@ -222,6 +223,7 @@ def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engin
         if name in (
             "rule",
             "withdraw_ruling",
+            "adjudicate",
             "put_patient",
             "ingest",
             "append",

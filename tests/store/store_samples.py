@@ -11,6 +11,7 @@ from iamata.model.coding import CodedText, Coding, Quantity
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Outcome, Receipt
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.memory import Memory, MemoryKind
+from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place, Provenance, RecordIdentity, SourceKind
 from iamata.model.scope import patient as subject_of
@@ -156,4 +157,35 @@ def memory_of(mint: IdMint, message: Message) -> Memory:
         attribution=Attribution(AttributionKind.USER, Author(Role.PROXY), "sample"),
         said_at=message.turn.said_at,
         received_at=message.received_at,
+    )
+
+
+def adjudication_of(id: str, *, says: Sameness = Sameness.SAME, received_at: datetime = NOW) -> Adjudication:
+    """What a language model said of two records whose contents have these digests."""
+    return Adjudication(
+        id=id,
+        left="a1",
+        right="b2",
+        says=says,
+        model="m",
+        prompt="pairs-1",
+        received_at=received_at,
+        reason="same pill",
+    )
+
+
+def reading_of(
+    id: str, *messages: Message, memories: Sequence[Memory] = (), received_at: datetime = NOW
+) -> ModelReading:
+    """What a language model found in these messages."""
+    return ModelReading(
+        id=id,
+        session=messages[0].session,
+        messages=tuple(message.id for message in messages),
+        model="m",
+        prompt="memories-1",
+        outcome="answered",
+        received_at=received_at,
+        memories=tuple(memory.id for memory in memories),
+        dropped=(("quote-not-there", 2),),
     )

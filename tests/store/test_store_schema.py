@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_samples import NOW, bundle, memory_of, turns
+from store_samples import NOW, adjudication_of, bundle, memory_of, turns
 
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
@@ -144,6 +144,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
             assert work is not None
             memories = [memory_of(mint, m) for m in talk.messages] if work.ingestion == "in_turns" else []
             assert store.finish(work, memories, None, NOW)
+        store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
         column = "at" if table == "rereadings" else "id"
     before = sql(f"select * from {table}")
     assert before

@@ -12,7 +12,7 @@ from iamata.model.audit import AuditRecord
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
-from iamata.ports import KeyStore, Store
+from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
 _WRITES = (
@@ -24,18 +24,30 @@ _WRITES = (
     "retract",
     "put_entry",
 )
-_DECIDES = ("rule", "withdraw_ruling")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
 _ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
 
 
 class Door:
-    """What a verb works with: the store, the graphs cached over it, the clock, and ids of submissions."""
+    """What a verb works with: the store, the graphs cached over it, the clock, ids of submissions, and the language
+    model if there is one, with what it is asked for."""
 
-    def __init__(self, store: Store, keys: KeyStore, *, clock: Callable[[], datetime], ids: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        keys: KeyStore,
+        *,
+        clock: Callable[[], datetime],
+        ids: Callable[[], str],
+        model: LanguageModel | None = None,
+        model_for: frozenset[str] = frozenset(),
+    ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
         self._clock = clock
         self._ids = ids
+        self._model = model
+        self._model_for = model_for
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
         """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""

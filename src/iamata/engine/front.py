@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from iamata.engine import terminologies
+from iamata.engine.adjudicating import Adjudicating
+from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
 from iamata.engine.rereading import Rereading
-from iamata.ports import KeyStore
+from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Reading):
+class Engine(Rereading, Adjudicating, Reading):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -31,6 +33,8 @@ class Engine(Rereading, Reading):
         *,
         keys: KeyStore | str | Path | None = None,
         terminology: str | Path | None = None,
+        model: LanguageModel | None = None,
+        model_for: Collection[str] = (LEARNING, ADJUDICATION),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
     ) -> Self:
@@ -39,12 +43,14 @@ class Engine(Rereading, Reading):
         `keys` is a key store or the folder of one; PostgreSQL needs it: keys never lie in the database they lock.
         `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
         (all its engines) from now on. Without it nothing changes.
+        `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
+        `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
-        return cls(store, store.keys, clock=clock, ids=ids)
+        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for))
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""

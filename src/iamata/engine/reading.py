@@ -360,6 +360,9 @@ class Reading(Door):
             "policy": policy.POLICY_VERSION,
             "tasks": ", ".join(assembly.tasks()),
             "tokenizer": token_counter().name,
+            "language model": f"{self._model.name}, for {', '.join(sorted(self._model_for))}"
+            if self._model
+            else "none",
             "pending": str(self._store.pending()),
             "audit": "whole" if not faults else "; ".join(faults),
         }

@@ -12,6 +12,7 @@ from iamata.connectors import registry
 from iamata.connectors.archives import opened
 from iamata.connectors.fhir.exports import not_taken, split
 from iamata.engine.door import Door
+from iamata.engine.models import LEARNING, Learned, read_talk
 from iamata.engine.transcripts import unseen
 from iamata.errors import BadInput, IamataError, NotFound
 from iamata.errors import Conflict as NotAsStored
@@ -424,13 +425,25 @@ class Writing(Door):
         return receipts
 
     def _form(self, work: Work) -> bool:
-        """Learn from the patient's sessions and end the receipt. Facts are folded when read: nothing else is stored."""
+        """Learn from the patient's sessions, offline and then by a language model if one is configured, and end the
+        receipt. Facts are folded when read: nothing else is stored."""
         try:
             held = self._graphs.held(work.patient)
             mint = self._graphs.mint(work.patient)
             known = {memory.id for memory in held.memories}
-            fresh = [m for session in held.sessions for m in learn(session, mint=mint) if m.id not in known]
-            return self._store.finish(work, fresh, None, self._clock())
+            found = {session.id: learn(session, mint=mint) for session in held.sessions}
+            fresh = [memory for each in found.values() for memory in each if memory.id not in known]
+            heard = Learned()
+            if self._model is not None and LEARNING in self._model_for:
+                heard = read_talk(self._model, held, found, mint=mint, clock=self._clock)
+            return self._store.finish(
+                work,
+                [*fresh, *heard.memories],
+                None,
+                self._clock(),
+                answers=heard.readings,
+                warnings=heard.warnings,
+            )
         except IamataError as error:
             self._store.fail(
                 work, type(error).__name__, "forming failed", self._clock(), retry=work.attempts < _ATTEMPTS

@@ -81,6 +81,7 @@ def _more(before: Held, held: Held) -> _More | None:
     same = (
         held.subject == before.subject
         and held.rulings == before.rulings
+        and held.adjudications == before.adjudications
         and held.retractions == before.retractions
         and held.rereadings is before.rereadings
         and all(kinds.get(source) is kind for source, kind in dict(before.sources).items())

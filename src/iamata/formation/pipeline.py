@@ -14,6 +14,8 @@ import msgspec
 
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
+from iamata.formation.learned import with_evidence
+from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.cells import Cells
 from iamata.formation.recorded.concepts import groups_of, sides_of
 from iamata.formation.recorded.identity import doubted_sources
@@ -124,6 +126,7 @@ def fold(
         past=past_of(items, replaced, outdated_ids),
         doubted=doubted_sources(counting),
         rulings=rulings,
+        answers=adjudication.in_force(held.adjudications, moment.known_at),
         true_at=moment.true_at,
         mint=mint,
     )
@@ -341,6 +344,7 @@ def talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memo
         for m in held.memories
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
+    memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))
     return sessions, {m.id: m for m in sorted(memories, key=lambda m: (m.session, m.message, m.start, m.kind, m.id))}
 
 

@@ -33,7 +33,7 @@ class Evidence(msgspec.Struct, frozen=True, gc=False):
 
 class Decision(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Two statements were compared. `left` < `right` by id; `rule` settled it. `by` is empty for the engine, else the
-    operator who decided; `decided_at` then says when."""
+    operator (`operator/…`) or the language model (`language-model/…`) that decided; `decided_at` then says when."""
 
     id: str
     left: str

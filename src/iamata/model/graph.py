@@ -11,6 +11,7 @@ from iamata.model.document import Document
 from iamata.model.fact import Fact
 from iamata.model.link import Link, LinkType
 from iamata.model.memory import Memory
+from iamata.model.model_answers import Adjudication, ModelReading
 from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
 from iamata.model.ruling import Ruling
@@ -41,6 +42,8 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     rulings: tuple[Ruling, ...] = ()
     retractions: tuple[Retraction, ...] = ()
     rereadings: tuple[Rereading, ...] = ()
+    adjudications: tuple[Adjudication, ...] = ()
+    readings: tuple[ModelReading, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
 
 

@@ -17,6 +17,7 @@ from iamata.model.audit import AuditRecord
 from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place, SourceKind
 from iamata.model.ruling import Ruling
@@ -32,6 +33,7 @@ documents: Final = msgspec.json.Decoder(Document)
 messages: Final = msgspec.json.Decoder(Message)
 memories: Final = msgspec.json.Decoder(Memory)
 rulings: Final = msgspec.json.Decoder(Ruling)
+model_answers: Final = msgspec.json.Decoder(ModelAnswer)
 receipts: Final = msgspec.json.Decoder(Receipt)
 entries: Final = msgspec.json.Decoder(Entry)
 audit_records: Final = msgspec.json.Decoder(AuditRecord)

@@ -13,6 +13,7 @@ from iamata.model.document import Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
@@ -88,8 +89,22 @@ class DatabaseStore:
     def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:
         return forming.claim(self._database, worker, now, lease_s, patient)
 
-    def finish(self, work: Work, memories: Sequence[Memory], projection: bytes | None, now: datetime) -> bool:
-        return forming.finish(self._database, self.keys, self._random_bytes, work, memories, projection, now)
+    def finish(
+        self,
+        work: Work,
+        memories: Sequence[Memory],
+        projection: bytes | None,
+        now: datetime,
+        *,
+        answers: Sequence[ModelAnswer] = (),
+        warnings: Sequence[str] = (),
+    ) -> bool:
+        return forming.finish(
+            self._database, self.keys, self._random_bytes, work, memories, projection, now, answers, warnings
+        )
+
+    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
+        forming.keep_answers(self._database, self.keys, self._random_bytes, patient, answers, now)
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         forming.fail(self._database, self.keys, self._random_bytes, work, code, message, now, retry)

@@ -19,6 +19,7 @@ ERASED_TABLES: Final = (
     "receipts",
     "rulings",
     "retractions",
+    "model_answers",
     "memories",
     "messages",
     "sessions",

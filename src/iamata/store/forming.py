@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+import msgspec
+
+from iamata.errors import NotFound
 from iamata.model.document import IngestionStatus
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelAnswer
 from iamata.ports import KeyStore, Work
+from iamata.store import codec
 from iamata.store.codec import encode, text_of
-from iamata.store.database import Database, Transaction
+from iamata.store.database import Bound, Database, Transaction
 from iamata.store.sealing import Sealer
 
 
@@ -51,8 +56,10 @@ def finish(
     memories: Sequence[Memory],
     projection: bytes | None,
     now: datetime,
+    answers: Sequence[ModelAnswer] = (),
+    warnings: Sequence[str] = (),
 ) -> bool:
-    """Whether the lease still held. New memories are a change of the graph: they add one to its version."""
+    """Whether the lease still held. New memories and answers are a change of the graph: they add one to its version."""
     key = keys.get(work.patient)
     if key is None:
         return False
@@ -68,16 +75,21 @@ def finish(
         }
         for memory in memories
     ]
+    answered = answer_rows(sealer, work.patient, answers)
     formed = None if projection is None else sealer.seal("projections", work.patient, projection)
     with database.writing() as tx:
         locked = tx.rows("lock_patient", patient=work.patient)
         if not locked or not _holds(tx, work):
             return False
         version, sequence, _check = locked[0]
-        if rows and tx.many("insert_memory", rows):
+        added = tx.many("insert_memory", rows) if rows else 0
+        added += tx.many("insert_model_answer", answered) if answered else 0
+        if added:
             tx.run("count_change", patient=work.patient, sequence=sequence, version=version + 1, now=at)
         if formed is not None:
             tx.run("put_projection", patient=work.patient, now=at, body=formed)
+        if warnings:
+            _amend(tx, sealer, work, warnings)
         tx.run(
             "end_receipt",
             patient=work.patient,
@@ -89,6 +101,48 @@ def finish(
         )
         tx.run("drop_work", patient=work.patient, sequence=work.sequence)
     return True
+
+
+def keep_answers(
+    database: Database,
+    keys: KeyStore,
+    random_bytes: Callable[[int], bytes],
+    patient: str,
+    answers: Sequence[ModelAnswer],
+    now: datetime,
+) -> None:
+    """New rows and the next graph version; the first answer to a question stands. Raises NotFound for an unknown
+    patient."""
+    key, at = keys.get(patient), text_of(now)
+    with database.writing() as tx:
+        locked = tx.rows("lock_patient", patient=patient)
+        if key is None or not locked or keys.get(patient) != key:  # erased meanwhile, perhaps registered again
+            raise NotFound(what="patient", id=patient)
+        version, sequence, _check = locked[0]
+        rows = answer_rows(Sealer(patient, key, random_bytes), patient, answers)
+        if rows and tx.many("insert_model_answer", rows):
+            tx.run("count_change", patient=patient, sequence=sequence, version=version + 1, now=at)
+
+
+def answer_rows(sealer: Sealer, patient: str, answers: Sequence[ModelAnswer]) -> list[dict[str, Bound]]:
+    return [
+        {
+            "patient": patient,
+            "id": answer.id,
+            "received_at": text_of(answer.received_at),
+            "body": sealer.seal("model_answers", answer.id, encode(answer)),
+        }
+        for answer in answers
+    ]
+
+
+def _amend(tx: Transaction, sealer: Sealer, work: Work, warnings: Sequence[str]) -> None:
+    """The receipt with what forming has to say, after what accepting said."""
+    for row in tx.rows("receipt", patient=work.patient, id=work.ingestion):
+        held = codec.receipts.decode(sealer.open("receipts", work.ingestion, row[-1]))
+        amended = msgspec.structs.replace(held, warnings=(*held.warnings, *warnings))
+        body = sealer.seal("receipts", work.ingestion, encode(amended))
+        tx.run("amend_receipt", patient=work.patient, id=work.ingestion, body=body)
 
 
 def fail(

@@ -11,6 +11,7 @@ import msgspec
 from iamata.errors import Unavailable
 from iamata.model.document import IngestionStatus, Receipt
 from iamata.model.graph import Held
+from iamata.model.model_answers import Adjudication, ModelReading
 from iamata.model.passage import Passage
 from iamata.model.scope import patient as subject_of
 from iamata.model.session import Message, Session
@@ -49,10 +50,12 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         messages = tx.rows("messages", patient=patient)
         memories = tx.rows("memories", patient=patient)
         rulings = tx.rows("rulings", patient=patient)
+        answers = tx.rows("model_answers", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
         sources = tx.rows("sources", patient=patient)
     opened = _need(sealer)
     open, moment = opened.open, codec.moment_of
+    answered = [codec.model_answers.decode(open("model_answers", id, body)) for id, body in answers]
     items = _Items(opened, statements, passages, sightings)
     if before is None:
         again = tuple(
@@ -84,6 +87,8 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         retractions=tuple(
             [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
         ),
+        adjudications=tuple([answer for answer in answered if isinstance(answer, Adjudication)]),
+        readings=tuple([answer for answer in answered if isinstance(answer, ModelReading)]),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
     )
 

@@ -77,6 +77,11 @@ def left_out(words: Sequence[str], first: int) -> bool:
     return bool(_BUT & set(words[:first]))
 
 
+def names_no_substance(words: Sequence[str]) -> bool:
+    """Is it allergies in general that these words name ("any allergies", "food allergies")?"""
+    return all(word in _GENERAL or word in _OF_ANY or word in _CATEGORIES for word in words)
+
+
 def allergy_cues(scene: Scene) -> list[Hit]:
     """The words of the clause that tell an allergy; not what something is taken for ("Allegra for my allergies")."""
     found = []

@@ -49,7 +49,7 @@ def mentions(
     found: list[Mention] = []
     question = answers.asked(before, speaker)
     for sentence in sentences(text):
-        order = _order(sentence.words)
+        order = order_in(sentence.words)
         if order == "machine":
             continue
         if sentence.question:
@@ -78,7 +78,7 @@ def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
     ]
 
 
-def _order(words: Sequence[str]) -> str:
+def order_in(words: Sequence[str]) -> str:
     """`machine` for an order to the machine, `chart` for "put in my chart that …", else empty."""
     at = 0
     while at < min(len(words), 6) and (words[at] in _POLITE or not words[at][0].isalnum()):

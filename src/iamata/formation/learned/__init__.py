@@ -1,5 +1,9 @@
-"""Learned Memory: what a conversation gives, kept as it was said."""
+"""Learned Memory: what a conversation gives, kept as it was said.
 
-from iamata.formation.learned.learning import attribution, learn
+`learning` what the offline engine finds · `asking` what a language model is asked · `proposals` what of its answer is
+believed.
+"""
 
-__all__ = ["attribution", "learn"]
+from iamata.formation.learned.learning import attribution, learn, with_evidence
+
+__all__ = ["attribution", "learn", "with_evidence"]

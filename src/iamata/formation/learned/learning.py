@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
+
+import msgspec
 
 from iamata.formation.extraction import Mention, mentions
 from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
+from iamata.model.model_answers import ModelReading
 from iamata.model.session import Message, Session, Speaker, Turn
 
 EXTRACTOR: Final = "offline/1"
 RULE: Final = "speaker"
 # How many messages back an answer or a pronoun may look.
-_BEFORE: Final = 8
+BEFORE: Final = 8
 
 
 def learn(session: Session, *, mint: IdMint) -> tuple[Memory, ...]:
@@ -29,23 +34,24 @@ def learn(session: Session, *, mint: IdMint) -> tuple[Memory, ...]:
         if turn.speaker is not Speaker.AGENT:
             found = mentions(
                 turn.text,
-                before=before[-_BEFORE:],
+                before=before[-BEFORE:],
                 said_at=turn.said_at,
                 speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
                 relationship=turn.relationship,
             )
             for mention in found:
-                memory = _memory(session, message, mention, mint)
+                memory = memory_of(message, mention, mint, extractor=EXTRACTOR, received_at=message.received_at)
                 learned.setdefault(memory.id, memory)
         before.append((turn.speaker, turn.text))
     return tuple(learned.values())
 
 
-def _memory(session: Session, message: Message, mention: Mention, mint: IdMint) -> Memory:
+def memory_of(message: Message, mention: Mention, mint: IdMint, *, extractor: str, received_at: datetime) -> Memory:
+    """The memory that this mention in this message is; `received_at` is when it was known."""
     concept = mention.concept.display
     return Memory(
         id=mint.memory(message.id, mention.start, mention.end, mention.kind.value, concept),
-        session=session.id,
+        session=message.session,
         message=message.id,
         start=mention.start,
         end=mention.end,
@@ -63,9 +69,22 @@ def _memory(session: Session, message: Message, mention: Mention, mint: IdMint) 
         since_said=mention.since_said,
         detail=mention.detail,
         said_at=message.turn.said_at,
-        received_at=message.received_at,
-        extractors=(EXTRACTOR,),
+        received_at=received_at,
+        extractors=(extractor,),
     )
+
+
+def with_evidence(memories: Iterable[Memory], readings: Iterable[ModelReading]) -> list[Memory]:
+    """The memories in their order, each with every extractor that found it, sorted: language models found them when
+    their readings say so, also after the memory was stored."""
+    also: dict[str, set[str]] = {}
+    for reading in readings:
+        for id in reading.memories:
+            also.setdefault(id, set()).add(reading.extractor)
+    return [
+        msgspec.structs.replace(m, extractors=tuple(sorted({*m.extractors, *also[m.id]}))) if m.id in also else m
+        for m in memories
+    ]
 
 
 def attribution(turn: Turn) -> Attribution:

@@ -8,18 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from iamata.formation.recorded.comparison import Comparison
+import msgspec
+
+from iamata.formation.recorded.comparison import Comparison, keeps_apart
 from iamata.formation.recorded.said import Said
-from iamata.model.decision import Quality, Verdict
+from iamata.model.decision import Evidence, Quality, Verdict
 
 _STRENGTH = {Quality.CONFIRMED: 0, Quality.PROBABLE: 1, Quality.UNCERTAIN: 2}
+
+_LAST = 3
 
 
 class Clusters:
     """The clusters, each a list of statements sorted by content, and the comparisons that counted: `joined` two of
     them, or were `refused` because two statements inside must not meet."""
 
-    def __init__(self, items: Iterable[Said], comparisons: Iterable[Comparison]) -> None:
+    def __init__(
+        self,
+        items: Iterable[Said],
+        comparisons: Iterable[Comparison],
+        doubted: frozenset[frozenset[str]] = frozenset(),
+    ) -> None:
+        """`doubted` are pairs of sources that may speak of two persons: no language model brings them together."""
+        self._doubted = doubted
         self._items = {item.id: item for item in items}
         self._parent = {id: id for id in self._items}
         self._enemies: dict[str, set[str]] = {}
@@ -36,17 +47,34 @@ class Clusters:
         self.joined: list[Comparison] = []
         self.refused: list[Comparison] = []
         for comparison in merges:
+            adjudged = comparison.adjudication is not None
+            if adjudged and self._must_not_meet(comparison.left.id, comparison.right.id):
+                self.refused.append(_overruled(comparison))
+                continue
             match self._join(comparison.left.id, comparison.right.id, told=comparison.ruling is not None):
                 case True:
                     self.joined.append(comparison)
                 case False:
-                    self.refused.append(comparison)
+                    self.refused.append(_overruled(comparison) if adjudged else comparison)
 
     def _root(self, id: str) -> str:
         while self._parent[id] != id:
             self._parent[id] = self._parent[self._parent[id]]
             id = self._parent[id]
         return id
+
+    def _must_not_meet(self, left: str, right: str) -> bool:
+        """Does a firm rule keep any two apart that would meet if a language model joined these two?"""
+        a, b = self._root(left), self._root(right)
+        if a == b:
+            return False
+        ours = list({self._items[id].digest: self._items[id] for id in self._members[a]}.values())
+        theirs = list({self._items[id].digest: self._items[id] for id in self._members[b]}.values())
+        return any(
+            frozenset({one.source, other.source}) in self._doubted or keeps_apart(one, other)
+            for one in ours
+            for other in theirs
+        )
 
     def _join(self, left: str, right: str, *, told: bool) -> bool | None:
         """True if two clusters became one, False if they must stay apart, None if they were one already. `told` by a
@@ -68,6 +96,19 @@ class Clusters:
         return iter(sorted(groups, key=lambda group: group[0].digest))
 
 
+def _overruled(comparison: Comparison) -> Comparison:
+    """What a language model would have joined and a rule keeps apart: it waits for a person, as before."""
+    evidence = (*comparison.evidence, Evidence("language-model", "overruled", "a rule keeps apart what would meet"))
+    return msgspec.structs.replace(
+        comparison,
+        verdict=Verdict.REJECT,
+        quality=Quality.UNCERTAIN,
+        rule=f"{comparison.rule}-overruled",
+        evidence=evidence,
+        adjudication=None,
+    )
+
+
 def _edge_order(comparison: Comparison) -> tuple[int, bool, int, str, str]:
     """Strongest first; then what is dated, latest first (an undated mention joins the latest episode); then content."""
     times = [t.happened.start for t in (comparison.left, comparison.right) if t.happened and t.happened.start]
@@ -75,4 +116,5 @@ def _edge_order(comparison: Comparison) -> tuple[int, bool, int, str, str]:
     undated = len(times) < 2 and comparison.rule != "identifier"
     digests = sorted((comparison.left.digest, comparison.right.digest))
     strength = _STRENGTH[comparison.quality] if comparison.ruling is None else -1  # a person comes first
+    strength = _LAST if comparison.adjudication is not None else strength  # and a language model last
     return (strength, undated, -latest, digests[0], digests[1])

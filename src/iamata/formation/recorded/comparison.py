@@ -9,6 +9,7 @@ from iamata.formation.recorded.said import Said
 from iamata.formation.recorded.values import same_value, value_of
 from iamata.model.clinical_time import ClinicalTime, Precision
 from iamata.model.decision import Evidence, Quality, Verdict
+from iamata.model.model_answers import Adjudication
 from iamata.model.ruling import Ruling
 from iamata.model.statement import Kind
 from iamata.terminology import conditions
@@ -25,7 +26,8 @@ _REFUSABLE = frozenset({Kind.IMMUNIZATION, Kind.PROCEDURE, Kind.MEDICATION_EVENT
 
 class Comparison(msgspec.Struct, frozen=True, gc=False):
     """What came of comparing two statements. `apart`: they must not end in one cluster, whatever links them.
-    `ruling`: a person said so; then nothing the engine found on this pair counts."""
+    `ruling`: a person said so; then nothing the engine found on this pair counts. `adjudication`: a language model did,
+    of a pair that was uncertain."""
 
     left: Said
     right: Said
@@ -35,6 +37,7 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
     evidence: tuple[Evidence, ...]
     apart: bool = False
     ruling: Ruling | None = None
+    adjudication: Adjudication | None = None
 
 
 def same_item(left: Said, right: Said) -> bool:
@@ -78,22 +81,43 @@ def compare(left: Said, right: Said, *, identifier: str = "", unreliable: bool =
         return verdict(Verdict.REJECT, f"concept-{relation}")
     rule = relation.removeprefix("same-")
     quality = Quality.CONFIRMED if relation is Relation.SAME_CODE else Quality.PROBABLE
-    match MODES.get(left.kind):
-        case "episode":
-            when = _episode(left, right)
-        case "point":
-            when = _point(left, right)
-        case "relative":
-            when = _relative(left, right)
-        case "policy":
-            when = _policy(left, right)
-        case _:
-            when = _state(left, right)
+    when = _when(left, right)
     if when.outcome == "different":
         return verdict(Verdict.REJECT, f"{when.step}-differs", Quality.CONFIRMED, when, apart=True)
     if when.outcome == "uncertain":
         return verdict(Verdict.REJECT, f"{when.step}-missing", Quality.UNCERTAIN, when)
     return verdict(Verdict.MERGE, rule if when.outcome == "none" else f"{rule}+{when.step}", quality, when)
+
+
+def _when(left: Said, right: Said) -> Evidence:
+    """What the kind of the two looks at beside their concepts: when, where, by which route."""
+    match MODES.get(left.kind):
+        case "episode":
+            return _episode(left, right)
+        case "point":
+            return _point(left, right)
+        case "relative":
+            return _relative(left, right)
+        case "policy":
+            return _policy(left, right)
+        case _:
+            return _state(left, right)
+
+
+def keeps_apart(left: Said, right: Said) -> bool:
+    """Does a firm rule hold that these are two things: parts of one record, another side, done and not done, other or
+    broader concepts, another time, route or value? Then only a person can say otherwise."""
+    if left.kind is not right.kind or same_item(left, right):
+        return True
+    sides = left.sides, right.sides
+    if sides[0] and sides[1] and not (sides[0] & sides[1]):
+        return True
+    if left.denies is not right.denies and (left.kind in _REFUSABLE or left.kind is Kind.ALLERGY):
+        return True
+    relation = relate(left, right)
+    if not relation.same and relation is not Relation.REVIEW:
+        return True
+    return _when(left, right).outcome == "different"
 
 
 def at_other_times(left: Said, right: Said) -> bool:

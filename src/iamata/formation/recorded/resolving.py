@@ -12,6 +12,7 @@ from datetime import datetime
 
 import msgspec
 
+from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.candidates import comparisons
 from iamata.formation.recorded.clustering import Clusters
 from iamata.formation.recorded.comparison import Comparison
@@ -24,6 +25,7 @@ from iamata.model.conflict import Conflict, ConflictKind, Side
 from iamata.model.decision import Decision, Quality, Verdict
 from iamata.model.fact import Fact
 from iamata.model.identifiers import IdMint, content_digest
+from iamata.model.model_answers import Adjudication
 from iamata.model.statement import Kind
 
 _NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and-not-done"})
@@ -31,12 +33,14 @@ _NEAR_MISSES = frozenset({"identifier-on-other-concept", "other-side", "done-and
 
 class Around(msgspec.Struct, frozen=True):
     """What holds for all cells. `outdated` are statements that were replaced (by another, or with their document),
-    `past` says for what no longer counts whose fact keeps it, `doubted` which sources may speak of two persons."""
+    `past` says for what no longer counts whose fact keeps it, `doubted` which sources may speak of two persons,
+    `answers` what a language model said of pairs that nobody could tell."""
 
     outdated: Set[str]
     past: Mapping[str, str]
     doubted: frozenset[frozenset[str]]
     rulings: Rulings
+    answers: Mapping[tuple[str, str], Adjudication]
     true_at: datetime
     mint: IdMint
 
@@ -105,8 +109,9 @@ def resolve(items: list[Said], around: Around) -> Resolved:
     counting = [item for item in items if item.id not in history]
     ended, disputes = _negations(counting, around.doubted)
     history |= dict.fromkeys(ended, "superseded")
-    compared = [*ruled_comparisons(around.rulings, counting), *comparisons(counting, around.doubted)]
-    clusters = Clusters(counting, compared)
+    told = (adjudication.adjudicated(c, around.answers) for c in comparisons(counting, around.doubted))
+    compared = [*ruled_comparisons(around.rulings, counting), *told]
+    clusters = Clusters(counting, compared, around.doubted)
     edges: dict[str, Comparison] = {}
     for comparison in clusters.joined:
         for side in (comparison.left, comparison.right):
@@ -246,14 +251,19 @@ def _contested(fact: Fact, conflict: Conflict) -> Fact:
 
 
 def _near_miss(comparison: Comparison) -> bool:
-    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person told apart."""
+    """A shared key and one contradiction, an uncertain pair that waits for a person, or what a person or a language
+    model told apart."""
     return comparison.verdict is Verdict.REJECT and (
-        comparison.quality is Quality.UNCERTAIN or comparison.rule in _NEAR_MISSES or comparison.ruling is not None
+        comparison.quality is Quality.UNCERTAIN
+        or comparison.rule in _NEAR_MISSES
+        or comparison.ruling is not None
+        or comparison.adjudication is not None
     )
 
 
 def _decision(comparison: Comparison, mint: IdMint) -> Decision:
     left, right = sorted((comparison.left.id, comparison.right.id))
+    ruling, answer = comparison.ruling, comparison.adjudication
     return Decision(
         mint.id("rd", (left, right)),
         left,
@@ -262,6 +272,6 @@ def _decision(comparison: Comparison, mint: IdMint) -> Decision:
         comparison.quality,
         comparison.rule,
         comparison.evidence,
-        by=comparison.ruling.by if comparison.ruling else "",
-        decided_at=comparison.ruling.decided_at if comparison.ruling else None,
+        by=ruling.by if ruling else answer.by if answer else "",
+        decided_at=ruling.decided_at if ruling else answer.received_at if answer else None,
     )

@@ -9,7 +9,7 @@ import typer
 from iamata.interfaces.cli.opening import to_read, to_write
 from iamata.interfaces.cli.options import Db, Json, KnownAt, TrueAt, moments
 from iamata.interfaces.cli.printing import counted, put, put_hanging, put_json
-from iamata.interfaces.wire.answers import decisions
+from iamata.interfaces.wire.answers import adjudicated, decisions
 from iamata.interfaces.wire.answers import ruling as ruling_json
 from iamata.model.graph import Graph
 from iamata.model.ruling import RulingKind
@@ -60,6 +60,39 @@ def rule(
         return
     put(f"Ruled: {made.kind.value}. It holds until it is withdrawn.")
     put(f"Take it back: iamata withdraw {patient} {made.id}")
+
+
+def adjudicate(
+    patient: _Patient,
+    most: Annotated[int, typer.Option("--most", help="How many pairs are asked about at most.")] = 20,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Ask the configured language model about the pairs that wait for a person.
+
+    Needs iamata[model] and IAMATA_MODEL_NAME. Its answers are kept and never asked for twice; a person's ruling
+    overrules them. Without a configured model: exit code 7.
+    """
+    with to_read(db) as engine:
+        done = engine.adjudicate(patient, most=most)
+    if json:
+        put_json(adjudicated(done))
+        return
+    for answer in done.answers:
+        put_hanging("  -", f"{answer.says.value}: {answer.reason or 'no reason given'}")
+    for outcome, count in done.failed:
+        put_hanging("  -", f"{outcome}: {counted(count, 'question')} without an answer")
+    kept = {
+        "answered before": done.answered_before,
+        "withheld by label": done.withheld,
+        "of a kind that is not shown to a model": done.other_kinds,
+        "left for another time": done.left,
+    }
+    for why, count in kept.items():
+        if count:
+            put(f"{counted(count, 'pair')} {why}.")
+    put(f"{counted(len(done.answers), 'answer')} of {done.model} on pairs of {patient}.")
+    put(f"Next: iamata review {patient}")
 
 
 def withdraw(

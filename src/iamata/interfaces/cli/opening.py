@@ -49,6 +49,13 @@ def in_memory(db: str | None) -> Engine:
 def to_write(db: str | None) -> Engine:
     """Open a database, made if there is none. PostgreSQL needs a folder for the keys: IAMATA_KEYS."""
     from iamata.engine import Engine
+    from iamata.engine.models import model_of
 
     found = settings(db)
-    return Engine.open(found.db, keys=os.environ.get("IAMATA_KEYS"), terminology=terminology_folder(found))
+    return Engine.open(
+        found.db,
+        keys=os.environ.get("IAMATA_KEYS"),
+        terminology=terminology_folder(found),
+        model=model_of(found),
+        model_for=found.listed("model_for"),
+    )

@@ -34,7 +34,8 @@ def put_explanation(found: Explanation, graph: Graph, *, excerpt_chars: int | No
         put_testimony(number, testimony, excerpt_chars)
     for decision in (each for each in found.decisions if each.verdict is Verdict.MERGE):
         steps = ", ".join(f"{step.step} {step.outcome}" for step in decision.evidence)
-        why = f"rule {decision.rule}, {decision.quality.value} ({steps})"
+        by = f", by {decision.by}" if decision.by else ""
+        why = f"rule {decision.rule}, {decision.quality.value}{by} ({steps})"
         put_hanging("   one thing", f"{decision.left} and {decision.right}: {why}")
     for each in clashes(graph):
         if set(each.ids) & {*found.conflicts, *found.links}:

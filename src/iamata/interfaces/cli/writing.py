@@ -56,6 +56,8 @@ def talk(
         return
     new = receipt.staged.messages
     put(f"{counted(len(read.turns), 'turn')} of session {id} of {patient}, {new} new.")
+    for warning in receipt.warnings:
+        put_hanging("  !", warning)
     if not memories:
         put("Nothing to remember was found in them.")
         return

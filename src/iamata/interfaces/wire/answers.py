@@ -15,6 +15,7 @@ from iamata.model.context import Context, ContextItem
 from iamata.model.decision import Decision
 from iamata.model.graph import Graph
 from iamata.model.link import LinkType
+from iamata.model.model_answers import Adjudicated
 from iamata.model.reading import Citation, Explanation, Hit, Listing, Page, Testimony
 from iamata.model.ruling import Ruling
 from iamata.model.statement import Statement
@@ -239,6 +240,32 @@ def ruling(of: Ruling) -> Json:
             "reason": of.reason,
         }
     )
+
+
+def adjudicated(of: Adjudicated) -> Json:
+    """What became of asking a language model about uncertain pairs. Ids of pairs are in the decisions, by rule
+    `model-adjudication`."""
+    return {
+        "model": of.model,
+        "answers": [
+            given(
+                {
+                    "id": answer.id,
+                    "answer": answer.says.value,
+                    "reason": answer.reason,
+                    "prompt": answer.prompt,
+                    "served": answer.served,
+                    "receivedAt": answer.received_at.isoformat(),
+                }
+            )
+            for answer in of.answers
+        ],
+        "failed": dict(of.failed),
+        "withheld": of.withheld,
+        "otherKinds": of.other_kinds,
+        "answeredBefore": of.answered_before,
+        "left": of.left,
+    }
 
 
 def decisions(of: Iterable[Decision]) -> list[Json]:

@@ -172,6 +172,8 @@ def evidence(of: Evidence) -> Json | None:
     match of.step, of.outcome:
         case (("identifier" | "identity" | "reference" | "record"), "equal"):
             return {"kind": "source-ref", "layer": "source-ref-equality"}
+        case "language-model", _:
+            return None  # the contract's form wants a confidence, and a model's own would be invented
         case "code", "equal":
             system, _, code = of.left.rpartition("|")
             return {
@@ -217,7 +219,8 @@ def _decision_payload(view: GraphView, id: str) -> tuple[Json, Json]:
         ],
     }
     decided = {"by": decision.by, "decidedAt": instant(decision.decided_at) if decision.decided_at else None}
-    return payload, _derived() | ({"resolvedBy": {"role": "operator"}} if decision.by else {}) | given(decided)
+    person = decision.by and not decision.by.startswith("language-model/")
+    return payload, _derived() | ({"resolvedBy": {"role": "operator"}} if person else {}) | given(decided)
 
 
 def _decision_ends(view: GraphView, id: str) -> Ends:

@@ -108,6 +108,12 @@ class RetractionBody(msgspec.Struct, frozen=True, rename="camel"):
     source: Words
 
 
+class AdjudicationBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST …/adjudications`: how many pairs a language model is asked about at most."""
+
+    most: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
+
+
 Body = TypeVar("Body")
 
 _PLACE = re.compile(r" - at `(?P<path>[^`]*)`\Z")

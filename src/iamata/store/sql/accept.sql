@@ -92,6 +92,12 @@ values (:patient, :sequence, :ingestion, :now, '', '', 0);
 insert into retractions (patient, id, at, body) values (:patient, :id, :now, :body)
 on conflict (patient, id) do nothing;
 
+-- name: insert_model_answer
+-- mark: one patient
+-- Keep what a language model answered; the first answer to a question stands.
+insert into model_answers (patient, id, received_at, body) values (:patient, :id, :received_at, :body)
+on conflict (patient, id) do nothing;
+
 -- name: insert_ruling
 -- mark: one patient
 -- Append what a person decided.

@@ -67,6 +67,11 @@ delete from rulings where patient = :patient;
 -- Erase: retractions.
 delete from retractions where patient = :patient;
 
+-- name: erase_model_answers
+-- mark: one patient
+-- Erase: what language models answered.
+delete from model_answers where patient = :patient;
+
 -- name: erase_memories
 -- mark: one patient
 -- Erase: memories.

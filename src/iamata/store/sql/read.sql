@@ -81,6 +81,11 @@ select number, at, body from rereadings where patient = :patient order by number
 -- Every retraction, the earliest first.
 select id, at, body from retractions where patient = :patient order by at, id;
 
+-- name: model_answers
+-- mark: one patient
+-- What language models answered.
+select id, body from model_answers where patient = :patient order by id;
+
 -- name: projection
 -- mark: one patient
 -- The last formed graph.

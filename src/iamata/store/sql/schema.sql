@@ -166,6 +166,18 @@ create table retractions (
 -- append only: retractions
 
 -- mark: one patient
+-- What a language model answered, so that it is asked once: its readings of talk, its adjudications of pairs. `id` is a
+-- keyed hash of what was asked, of which model, under which version of the question.
+create table model_answers (
+  patient text not null references patients (patient),
+  id text not null,
+  received_at text not null,
+  body blob not null,
+  primary key (patient, id)
+);
+-- append only: model_answers
+
+-- mark: one patient
 -- The durable answer to each submission. What changes while it is formed is a column, the rest is sealed.
 create table receipts (
   patient text not null references patients (patient),

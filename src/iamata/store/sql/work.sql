@@ -50,6 +50,11 @@ update receipts set status = :status, started_at = coalesce(started_at, :now) wh
 update receipts set status = :status, completed_at = :completed_at, failure_code = :failure_code, failure = :failure
 where patient = :patient and id = :id;
 
+-- name: amend_receipt
+-- mark: one patient
+-- What forming adds to a receipt.
+update receipts set body = :body where patient = :patient and id = :id;
+
 -- name: insert_memory
 -- mark: one patient
 -- One memory.

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Response
 from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who
 from iamata.interfaces.http.replies import json_reply
 from iamata.interfaces.http.schemas import body_schema
-from iamata.interfaces.wire.answers import decisions, ruling
+from iamata.interfaces.wire.answers import adjudicated, decisions, ruling
 from iamata.interfaces.wire.ids import to_model
-from iamata.interfaces.wire.requests import RetractionBody, RulingBody, read
+from iamata.interfaces.wire.requests import AdjudicationBody, RetractionBody, RulingBody, read
 from iamata.interfaces.wire.values import page
 
 router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["review"])
@@ -45,6 +45,13 @@ def withdraw(served: Here, access: Who, patient_id: str, ruling_id: str) -> Resp
     """Take a ruling back: the graph is as if it had never been."""
     served.engine.withdraw_ruling(patient_id, ruling_id, access=access)
     return Response(status_code=204)
+
+
+@router.post("/adjudications", operation_id="adjudicate", openapi_extra=body_schema(AdjudicationBody))
+def adjudicate(served: Here, access: Who, patient_id: str, body: JsonBody) -> Response:
+    """Ask the configured language model about pairs that wait for a person. 503 if none is configured."""
+    done = served.engine.adjudicate(patient_id, most=read(body, AdjudicationBody).most, access=access)
+    return json_reply(adjudicated(done))
 
 
 @router.post("/retractions", operation_id="retract", status_code=204, openapi_extra=body_schema(RetractionBody))
