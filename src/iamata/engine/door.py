@@ -7,6 +7,7 @@ from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.errors import IamataError, NotFound
+from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.audit import AuditRecord
 from iamata.model.scope import Scope, Subject
@@ -20,6 +21,7 @@ _WRITES = (
     "delete_patient",
     "ingest",
     "append",
+    "record_calls",
     "retract",
     "put_entry",
 )
@@ -75,6 +77,11 @@ class Door:
     def _registered(self, patient: str) -> None:
         if self._store.patient(patient) is None:
             raise NotFound(what="patient", id=patient)
+
+    def _remember_shown(self, patient: str, text: str, asked: str = "") -> None:
+        """Keep the words of a text that is given out, as keyed hashes."""
+        mint = self._graphs.mint(patient)
+        self._store.put_shown(patient, {mint.mark(words) for words in echoes.shown(text, asked=asked)}, self._clock())
 
     def _load(self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access) -> Loaded:
         if subject.scope is not Scope.PATIENT:

@@ -12,11 +12,13 @@ from typing import Self
 from iamata.engine import terminologies
 from iamata.engine.pulling import Pulling
 from iamata.engine.reading import Reading
+from iamata.engine.remembering import Remembering
+from iamata.engine.talking import Talking
 from iamata.ports import KeyStore
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Pulling, Reading):
+class Engine(Pulling, Talking, Reading, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

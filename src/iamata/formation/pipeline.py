@@ -92,7 +92,7 @@ def form(
     facts, fact_of, conflicts, decisions = _resolve(items, replaced, rulings, moment, mint)
     links = explicit(found, facts, fact_of, mint=mint)
     links |= inferred(facts, items, links, mint=mint)
-    sessions, memories = _talk(held, moment)
+    sessions, memories, hidden = _talk(held, moment, rulings)
     if memories:
         links |= {link.id: link for link in linking.link(memories.values(), facts.values(), mint=mint)}
     shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
@@ -116,6 +116,7 @@ def form(
         decisions=decisions,
         unresolved=tuple(sorted(unresolved)),
         references=references,
+        hidden=hidden,
     )
 
 
@@ -405,8 +406,8 @@ def _decision(comparison: Comparison, mint: IdMint) -> Decision:
     )
 
 
-def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memory]]:
-    """Sessions and memories as they were known by then."""
+def _talk(held: Held, moment: Moment, rulings: Rulings) -> tuple[dict[str, Session], dict[str, Memory], dict[str, str]]:
+    """Sessions and memories as they were known by then, and the rulings by which memories are left out."""
     known = moment.known_at
     sessions = {}
     for session in held.sessions:
@@ -419,7 +420,9 @@ def _talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Mem
         for m in held.memories
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
-    return sessions, {m.id: m for m in sorted(memories, key=lambda m: (m.session, m.message, m.start, m.kind, m.id))}
+    memories.sort(key=lambda m: (m.session, m.message, m.start, m.kind, m.id))
+    hidden = {m.id: ruling.id for m in memories if (ruling := rulings.hides(m)) is not None}
+    return sessions, {m.id: m for m in memories if m.id not in hidden}, dict(sorted(hidden.items()))
 
 
 def _graph_hash(facts: Iterable[Fact], memories: Iterable[Memory], links: Iterable[Link]) -> str:

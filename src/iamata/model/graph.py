@@ -71,6 +71,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: dict[str, Conflict]
     decisions: dict[str, Decision]
     unresolved: tuple[Unresolved, ...]
+    hidden: dict[str, str] = {}  # memory id → the ruling that refused or hid it
     references: dict[str, tuple[tuple[Reference, str], ...]]  # statement id → (reference as sent, statement id found)
 
     def spoken_conflicts(self) -> list[Conflict]:

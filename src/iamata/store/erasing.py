@@ -20,6 +20,8 @@ ERASED_TABLES: Final = (
     "rulings",
     "retractions",
     "memories",
+    "tool_calls",
+    "shown_words",
     "messages",
     "sessions",
     "sightings",
