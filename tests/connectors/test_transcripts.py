@@ -66,7 +66,7 @@ def test_times_of_cues_count_from_the_given_beginning_across_a_change_of_the_clo
     found = read(SAME["vtt"].encode(), begins_at=begins)
     assert [turn.said_at for turn in found.turns] == [begins + timedelta(seconds=n) for n in (1, 3, 5)]
     # In Berlin the clock went from 02:00 to 03:00 then: three seconds later it is past three.
-    local = read(SAME["srt"].encode(), begins_at=datetime(2026, 3, 29, 1, 59, 58), time_zone="Europe/Berlin")
+    local = read(SAME["srt"].encode(), begins_at=begins.replace(tzinfo=None), time_zone="Europe/Berlin")
     assert [turn.said_at and turn.said_at.isoformat() for turn in local.turns][:2] == [
         "2026-03-29T01:59:59+01:00",
         "2026-03-29T03:00:01+02:00",
@@ -154,7 +154,8 @@ def test_the_senders_word_goes_before_the_table_and_must_be_a_speaker() -> None:
         (b"patient 1: Hello.\npatient 2: Hello.\n", "line 2"),
         (b"patient: Hello.\npatient B: Hello.\n", "line 2"),
         (b"patient,speaker,text\np1,patient,Hello.\np2,patient,Hello.\n", "row 3"),
-        (b'[{"role":"user","content":"a","patientId":"p1"},{"role":"user","content":"b","patientId":"p2"}]', "/1/patientId"),
+        (b'[{"role":"user","content":"a","patientId":"p"},{"role":"user","content":"b","patientId":"q"}]',
+         "/1/patientId"),
         (b'{"sessions":[{"patientId":"p1","messages":[{"role":"user","content":"a","patientId":"p2"}]}]}',
          "/sessions/0/messages/0/patientId"),
     ],
@@ -193,7 +194,7 @@ def test_a_transcript_that_names_a_patient_names_the_one_it_is_filed_under() -> 
         (b'{"messages": [{"role": "user", "content": "a", "speaker": "king"}]}', "/messages/0/speaker"),
         (b'{"messages": [{"role": "user", "content": "a", "toolCalls": [{"tool": "x"}]}]}', "/messages/0"),
         (b'[{"role":"user","content":"a"},{"role":"assistant","content":"a","speaker":"patient"}]', "/1/speaker"),
-        (b'{"sessions": [{"messages": [{"role":"user","content":"a"}]}, {"messages": [{"role":"user","content":"a"}]}]}',
+        (b'{"sessions":[{"messages":[{"role":"user","content":"a"}]},{"messages":[{"role":"user","content":"a"}]}]}',
          "/sessions/1"),
     ],
 )  # fmt: skip
@@ -243,9 +244,11 @@ def test_the_json_of_the_wire_contract_is_read_in_its_three_shapes_with_tool_cal
 
 def test_several_voices_of_one_cue_are_turns_of_their_own_and_a_sentence_over_two_cues_is_one() -> None:
     body = (
-        "WEBVTT - Visit\n\nSTYLE\n::cue { color: red }\n\nNOTE\nby a machine\n\nfirst\n00:00:01.000 --> 00:00:02.000 align:start\n"
+        "WEBVTT - Visit\n\nSTYLE\n::cue { color: red }\n\nNOTE\nby a machine\n\n"
+        "first\n00:00:01.000 --> 00:00:02.000 align:start\n"
         "<v.loud Doctor>Any <00:00:01.500>allergies?\n<v Patient>Just sulfa &amp; latex.\n\n"
-        "00:00:03.000 --> 00:00:04.000\n<v Patient>I stopped the\n\n00:00:05.000 --> 00:00:06.000\n<v Patient>lisinopril.\n\n"
+        "00:00:03.000 --> 00:00:04.000\n<v Patient>I stopped the\n\n"
+        "00:00:05.000 --> 00:00:06.000\n<v Patient>lisinopril.\n\n"
         "00:00:07.000 --> 00:00:08.000\n<v Patient>Then it went.\n"
     )
     found = read(body.encode(), begins_at=NINE)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from iamata.assembly import pipeline, ranking
 from iamata.assembly.retrieval import Index
-from iamata.assembly.threads import thread_id
+from iamata.assembly.threads import thread_id, when_said
 from iamata.assembly.tree import Tree
 from iamata.authority import Profile
 from iamata.model.memory import Memory, MemoryKind
@@ -43,7 +43,7 @@ def recall(
     if query:
         found.sort(key=lambda memory: (-scores[memory.id], memory.id))
     else:
-        found.sort(key=lambda memory: (_said(memory), memory.id), reverse=True)
+        found.sort(key=lambda memory: when_said(memory, tree.neighbours.messages), reverse=True)
     return [Recalled(memory=memory, thread=thread_id(memory)) for memory in found]
 
 
@@ -64,7 +64,3 @@ def _for_task(
         valued.append((relevance * authority.weight, recalled))
     valued.sort(key=lambda pair: (-round(pair[0], 6), pair[1].memory.id))
     return [recalled for _, recalled in valued]
-
-
-def _said(memory: Memory) -> float:
-    return (memory.said_at or memory.received_at).timestamp()

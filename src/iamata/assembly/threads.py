@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Final
 
 from iamata.model.identifiers import content_digest
 from iamata.model.memory import Memory
+from iamata.model.session import Message
 from iamata.model.thread import Changed, Thread
 
 # Of these a difference counts even from nothing or to nothing; of details only between two that were said.
@@ -22,10 +23,18 @@ def thread_id(memory: Memory) -> str:
     return f"th_{content_digest(about, memory.experiencer, memory.relation)[:20]}"
 
 
-def threads(memories: Iterable[Memory]) -> list[Thread]:
-    """The threads, the one that was spoken of last first."""
+def when_said(memory: Memory, messages: Mapping[str, Message]) -> tuple[float, float, str, int, int, str]:
+    """By which memories are in the order in which they were said: by time, within one moment as the talk goes."""
+    said = memory.said_at or memory.received_at
+    message = messages.get(memory.message)
+    index = message.index if message is not None else 0
+    return (said.timestamp(), memory.received_at.timestamp(), memory.session, index, memory.start, memory.id)
+
+
+def threads(memories: Iterable[Memory], messages: Mapping[str, Message]) -> list[Thread]:
+    """The threads, the one that was spoken of last first. `messages` by id."""
     grouped: dict[str, list[Memory]] = {}
-    for memory in sorted(memories, key=_said, reverse=True):
+    for memory in sorted(memories, key=lambda each: when_said(each, messages), reverse=True):
         grouped.setdefault(thread_id(memory), []).append(memory)
     return [
         Thread(
@@ -38,11 +47,6 @@ def threads(memories: Iterable[Memory]) -> list[Thread]:
         )
         for id, of in grouped.items()
     ]
-
-
-def _said(memory: Memory) -> tuple[float, float, int, str]:
-    said = memory.said_at or memory.received_at
-    return (said.timestamp(), memory.received_at.timestamp(), memory.start, memory.id)
 
 
 def _changes(older: Memory, newer: Memory) -> list[Changed]:

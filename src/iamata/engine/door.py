@@ -78,10 +78,10 @@ class Door:
         if self._store.patient(patient) is None:
             raise NotFound(what="patient", id=patient)
 
-    def _remember_shown(self, patient: str, text: str, asked: str = "") -> None:
+    def _remember_shown(self, patient: str, text: str) -> None:
         """Keep the words of a text that is given out, as keyed hashes."""
         mint = self._graphs.mint(patient)
-        self._store.put_shown(patient, {mint.mark(words) for words in echoes.shown(text, asked=asked)}, self._clock())
+        self._store.put_shown(patient, {mint.mark(words) for words in echoes.shown(text)}, self._clock())
 
     def _load(self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access) -> Loaded:
         if subject.scope is not Scope.PATIENT:

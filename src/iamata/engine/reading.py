@@ -190,7 +190,7 @@ class Reading(Door):
             }
         )
         self._store.put_context(subject.id, context.id, reference, self._clock())
-        self._remember_shown(subject.id, context.text, request.query)
+        self._remember_shown(subject.id, context.text)
         self._audit("context", access, subject, tuple(item.item for item in context.items))
         return context
 

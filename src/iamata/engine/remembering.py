@@ -39,7 +39,7 @@ class Remembering(Door):
     ) -> list[Recalled]:
         """The patient's memories: all, or those of a session, of kinds, of a thread, that answer a question, or that
         matter to a task. Newest first; with a question the best answer, with a task what matters and counts most.
-        Raises NotFound for a task without a profile."""
+        Raises InvalidValue for a task without a profile."""
         access, subject = self._begin("memories", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
         found = recall(
@@ -66,7 +66,8 @@ class Remembering(Door):
     ) -> list[Thread]:
         """What was said of each thing, newest first, with what changed; the thing spoken of last first."""
         access, subject = self._begin("threads", "read", access, patient_subject(patient))
-        found = threads(self._load(subject, known_at, true_at, access).graph.memories.values())
+        tree = self._load(subject, known_at, true_at, access).tree
+        found = threads(tree.graph.memories.values(), tree.neighbours.messages)
         self._remember_shown(subject.id, _quoted(memory for each in found for memory in each.memories))
         self._audit("threads", access, subject, tuple(memory.id for each in found for memory in each.memories))
         return found
@@ -134,7 +135,9 @@ class Remembering(Door):
             seen = {RecordRef.of(statement) for statement in held.statements if see(statement.labels)}
         found = [each for each in held.rulings if known_at is None or each.decided_at <= known_at]
         found = [
-            each for each in found if seen is None or all(ref in seen for ref in (each.left, each.right) if ref is not None)
+            each
+            for each in found
+            if seen is None or all(ref in seen for ref in (each.left, each.right) if ref is not None)
         ]
         ids = {each.id for each in found}
         found = [each for each in found if not each.withdraws or each.withdraws in ids]
@@ -142,13 +145,13 @@ class Remembering(Door):
         self._audit("rulings", access, subject, tuple(each.id for each in found))
         return found
 
-    def shown(self, patient: str, text: str, *, asked: str = "", access: Access | None = None) -> None:
+    def shown(self, patient: str, text: str, *, access: Access | None = None) -> None:
         """Remember that this text about the patient was given to somebody, so that it is known when it comes back in
-        talk, and not learned as said. `asked` are the words of the question it answers. Contexts and pages do so by
-        themselves; this is for interfaces that word their own answers."""
+        talk, and not learned as said. Contexts, pages and memories do so by themselves; this is for interfaces that
+        word their own answers."""
         access, subject = self._begin("shown", "read", access, patient_subject(patient))
         self._registered(patient)
-        self._remember_shown(subject.id, text, asked)
+        self._remember_shown(subject.id, text)
         self._audit("shown", access, subject)
 
     def _missing(self, graph: Graph, memory: str) -> NotFound:

@@ -82,7 +82,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
             memory, fact = self.memories.get(link.origin), self.resolve(link.target)
             if link.type is LinkType.CONFLICTS and memory is not None and fact is not None:
                 sides = (Side(f"{fact.display}, {fact.standing}", fact.members), Side(memory.quote, (memory.id,)))
-                kind = ConflictKind(link.conflict_kind)
+                kind = ConflictKind(link.conflict_kind or ConflictKind.EXISTENCE)
                 found.append(Conflict(link.id, kind, fact.id, "said", sides, link.rule))
         return sorted(found, key=lambda conflict: conflict.id)
 

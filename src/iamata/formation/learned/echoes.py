@@ -24,19 +24,16 @@ _SHORTEST_QUOTATION: Final = 3
 Marked = tuple[str, int, int]
 
 
-def shown(text: str, *, asked: str = "") -> set[str]:
-    """The runs and quotations of a text that is given out, but for those of the question it answers (`asked`), which
-    are its caller's own words."""
+def shown(text: str) -> set[str]:
+    """The runs and quotations of a text that is given out. A question that it answers stands in it as a quotation:
+    whoever asked it says it without the marks, and is heard."""
     words = [(match.group().lower(), match.start()) for match in _WORD.finditer(text)]
     quoted = _in_quotation(text, [start for _, start in words])
-    own = set(_runs([match.group().lower() for match in _WORD.finditer(asked)]))
     found: set[str] = set()
     for first in range(len(words) - _RUN + 1):
         if sum(not inside for inside in quoted[first : first + _RUN]) >= _OWN_WORDS:
             found.add(" ".join(word for word, _ in words[first : first + _RUN]))
-    found -= own
-    said = _key([match.group().lower() for match in _WORD.finditer(asked)])
-    return found | ({key for key, _, _ in _quotations(text)} - {said})
+    return found | {key for key, _, _ in _quotations(text)}
 
 
 def told(text: str) -> list[Marked]:
@@ -65,10 +62,6 @@ def without(text: str, stretches: Collection[tuple[int, int]]) -> str:
     for start, end in stretches:
         text = f"{text[:start]}{chr(10) * (end - start)}{text[end:]}"
     return text
-
-
-def _runs(words: list[str]) -> list[str]:
-    return [" ".join(words[first : first + _RUN]) for first in range(len(words) - _RUN + 1)]
 
 
 def _quotations(text: str) -> list[Marked]:

@@ -70,7 +70,7 @@ class Tool(msgspec.Struct, Generic[Given], frozen=True):
         if whose:
             # Contexts and pages remember by themselves what they told.
             if self.name in _WORDED_HERE:
-                engine.shown(whose, answer.text, asked=getattr(asked, "query", ""), access=access)
+                engine.shown(whose, answer.text, access=access)
             if session:
                 _record(engine, access, whose, session, self.name, given, failed=False)
         return answer
