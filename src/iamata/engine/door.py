@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
@@ -25,6 +27,8 @@ _WRITES = (
     "retract",
     "put_entry",
 )
+# How many texts that were given out are remembered in memory, by their hashes.
+_MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling")
 _ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
 
@@ -37,6 +41,8 @@ class Door:
         self._graphs = Graphs(store, keys)
         self._clock = clock
         self._ids = ids
+        self._told: OrderedDict[bytes, None] = OrderedDict()
+        self._lock = threading.Lock()
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
         """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
@@ -79,9 +85,18 @@ class Door:
             raise NotFound(what="patient", id=patient)
 
     def _remember_shown(self, patient: str, text: str) -> None:
-        """Keep the words of a text that is given out, as keyed hashes."""
+        """Keep the words of a text that is given out, as keyed hashes; what was given out lately is kept already."""
         mint = self._graphs.mint(patient)
+        whole = mint.mark(text)  # of a patient who was erased and registered again another one
+        with self._lock:
+            if whole in self._told:
+                self._told.move_to_end(whole)
+                return
         self._store.put_shown(patient, {mint.mark(words) for words in echoes.shown(text)}, self._clock())
+        with self._lock:
+            self._told[whole] = None
+            while len(self._told) > _MOST_TOLD:
+                self._told.popitem(last=False)
 
     def _load(self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access) -> Loaded:
         if subject.scope is not Scope.PATIENT:
