@@ -191,7 +191,11 @@ def test_odd_turns_come_through_http_and_are_answered_in_full(http: httpx.Client
 
 def test_a_session_of_another_patient_is_refused_by_the_route_of_the_contract(http: httpx.Client) -> None:
     body = {"sessions": [{"sessionId": "s", "patientId": "zoe", "messages": [{"role": "user", "content": "Hello."}]}]}
-    assert http.post("/ingestions/sessions", json=body).status_code == 400
+    refused = http.post("/ingestions/sessions", json=body)
+    assert (refused.status_code, refused.json()["details"]) == (400, [{"place": "/sessions/0/patientId"}])
+    named = {"messages": [{"role": "user", "content": "Hello.", "patientId": "zoe"}]}
+    refused = http.post("/sessions/s/messages", json=named)
+    assert (refused.status_code, refused.json()["details"]) == (400, [{"place": "/messages/0/patientId"}])
     assert http.get("/ingestions").json()["meta"]["total"] == 0
 
 

@@ -17,6 +17,7 @@ _WORD: Final = re.compile(r"[^\W_]+")
 _QUOTATION: Final = re.compile(r"\"([^\"\n]+)\"|“([^”]+)”|«([^»]+)»")
 # A person does not speak in lists: a line of one that is a quotation is one.
 _LISTED: Final = re.compile(r"^[ \t]*(?:[-*•–]|\d{1,3}[.)])[ \t]+(?P<words>\S.*)$", re.MULTILINE)
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>\n]{0,100}>")
 _RUN: Final = 8
 _OWN_WORDS: Final = 3
 _SHORTEST_QUOTATION: Final = 3
@@ -62,6 +63,11 @@ def without(text: str, stretches: Collection[tuple[int, int]]) -> str:
     for start, end in stretches:
         text = f"{text[:start]}{chr(10) * (end - start)}{text[end:]}"
     return text
+
+
+def without_tags(text: str) -> str:
+    """The text with blanks for markup (`</context> <system>`), which nobody says: it hides where a sentence begins."""
+    return _TAG.sub(lambda match: " " * len(match.group()), text)
 
 
 def _quotations(text: str) -> list[Marked]:

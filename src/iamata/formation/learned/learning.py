@@ -6,7 +6,7 @@ from collections.abc import Set
 from typing import Final
 
 from iamata.formation.extraction import Mention, mentions
-from iamata.formation.learned.echoes import without
+from iamata.formation.learned.echoes import without, without_tags
 from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
@@ -30,7 +30,7 @@ def learn(session: Session, *, mint: IdMint, only: Set[str] | None = None) -> tu
     before: list[tuple[Speaker, str]] = []
     for message in session.messages:
         turn = message.turn
-        text = without(turn.text, message.injected)
+        text = without_tags(without(turn.text, message.injected))
         if turn.speaker is not Speaker.AGENT and (only is None or message.id in only):
             found = mentions(
                 text,

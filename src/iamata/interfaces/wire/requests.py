@@ -5,7 +5,7 @@ FHIR and other documents are not read here: they go to the engine as the bytes t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, time
 from typing import Annotated
 
@@ -41,6 +41,7 @@ __all__ = [
     "ToolCallsBody",
     "TranscriptBody",
     "beginning",
+    "check_about",
     "calls",
     "context_request",
     "labels",
@@ -119,6 +120,15 @@ def subject(named: str, patient_id: str) -> Subject:
     if bool(named) is bool(patient_id):
         raise BadInput("name one subject: either `subject` or `patient`")
     return Subject.parse(named) if named else patient(patient_id)
+
+
+def check_about(patient_id: str, of: Sequence[MessageBody], at: str) -> None:
+    """Raises BadInput with the place of a message that names another patient."""
+    for index, each in enumerate(of):
+        if each.patient_id not in ("", patient_id):
+            raise BadInput(
+                "this names another patient: a session is about exactly one", place=f"{at}/{index}/patientId"
+            )
 
 
 def labels(said: Iterable[str], place: str) -> dict[str, str]:

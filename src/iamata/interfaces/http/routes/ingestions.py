@@ -34,7 +34,7 @@ from iamata.interfaces.http.schemas import body_schema, documents_schema, fhir_s
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.receipts import receipt, receipts, split_id
-from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, labels, moment, read, turns
+from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, check_about, labels, moment, read, turns
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
 from iamata.model.document import IngestionStatus
@@ -188,9 +188,12 @@ def ingest_sessions(
     sent = read(body, SessionsBody).sessions
     talks = [turns(each.messages, f"/sessions/{index}/messages") for index, each in enumerate(sent)]
     names = [_session_id(patient_id, each, index, key) for index, each in enumerate(sent)]
-    for name, transcript in zip(names, sent, strict=True):
+    for index, (name, transcript) in enumerate(zip(names, sent, strict=True)):
         _check_session(served, access, patient_id, name)
-        _check_about(transcript, patient_id)
+        if transcript.patient_id not in ("", patient_id):
+            place = f"/sessions/{index}/patientId"
+            raise BadInput("this names another patient: a session is about exactly one", place=place)
+        check_about(patient_id, transcript.messages, f"/sessions/{index}/messages")
     told = [Talk(name, talk) for name, talk in zip(names, talks, strict=True)]
     made = served.engine.append_many(patient_id, told, whole=True, source=how.source, form=False, access=access)
     settled = served.await_all(made, how.wait_s, access)
@@ -262,13 +265,6 @@ def _check_session(served: Served, access: Access, patient_id: str, name: str) -
         served.engine.session(patient_id, name, access=access)
     except NotFound:
         check_new(name, "session")
-
-
-def _check_about(transcript: TranscriptBody, patient_id: str) -> None:
-    """A transcript that names its patient names the one of the path."""
-    named = [transcript.patient_id, *(each.patient_id for each in transcript.messages)]
-    if any(each not in ("", patient_id) for each in named):
-        raise BadInput("this names another patient: a session is about exactly one", place="/sessions")
 
 
 @router.get("/ingestions", operation_id="list-ingestions")

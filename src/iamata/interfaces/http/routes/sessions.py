@@ -14,7 +14,7 @@ from iamata.interfaces.http.schemas import body_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.receipts import receipt
-from iamata.interfaces.wire.requests import MessagesBody, ToolCallsBody, calls, read, turns
+from iamata.interfaces.wire.requests import MessagesBody, ToolCallsBody, calls, check_about, read, turns
 from iamata.interfaces.wire.sessions import recorded_call, session, session_memory
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
@@ -104,7 +104,9 @@ def append_messages(
 ) -> Response:
     """Add turns at the end of a session; sent twice, they were said twice."""
     seconds = wait_s(served, wait)
-    said = turns(read(body, MessagesBody).messages, "/messages")
+    sent = read(body, MessagesBody).messages
+    check_about(patient_id, sent, "/messages")
+    said = turns(sent, "/messages")
     if not served.known(patient_id, access):
         check_new(patient_id, "patient")
     if not _has_session(served, access, patient_id, session_id):
