@@ -9,6 +9,7 @@ from datetime import datetime
 
 import msgspec
 
+from iamata.model.clinical_time import check_aware
 from iamata.model.context import Authority
 from iamata.model.link import LinkType
 from iamata.model.memory import Memory
@@ -61,3 +62,6 @@ class LinkState(msgspec.Struct, frozen=True):
 
     known_from: datetime
     links: tuple[LinkOfThen, ...]
+
+    def __post_init__(self) -> None:
+        check_aware("known_from", self.known_from)
