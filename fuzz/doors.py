@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from iamata.interfaces.cli.transcripts import transcript
+
 from fuzz.laws import MARK, Fault, attempt, judge, line_faults, refused
 from iamata.connectors import archives, registry
 from iamata.connectors.documents import FORMATS
 from iamata.connectors.fhir import exports
 from iamata.errors import IamataError, UnknownFormat
-from iamata.interfaces.cli.transcripts import transcript
 from iamata.model.identifiers import content_digest
 
 # Instrumented code is about five times slower than what is installed, and the laws read a document eight times.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
@@ -20,7 +20,7 @@ from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
-from iamata.model.session import Message, Session
+from iamata.model.session import Message, RecordedCall, Session
 from iamata.model.sighting import Sighting
 from iamata.model.statement import Statement
 
@@ -246,6 +246,21 @@ class Store(Protocol):
 
     def receipt(self, patient: str, ingestion: str) -> Receipt | None: ...
     def session(self, patient: str, session: str) -> Session | None: ...
+
+    # beside talk
+    def record_calls(self, patient: str, calls: Sequence[RecordedCall], now: datetime) -> int:
+        """Append tool calls of sessions, in their order, and say how many were new: a held id adds nothing. `after`
+        becomes the index of the last turn that the session has by then. No change of the graph. Raises NotFound if the
+        patient is not registered."""
+
+    def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
+        """The recorded calls of a session, in the order of recording."""
+
+    def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
+        """Remember keyed hashes of words that were put into a context; known ones stay. No change of the graph."""
+
+    def shown(self, patient: str, marks: Collection[bytes]) -> set[bytes]:
+        """Those of these hashes that were put into a context before."""
 
     # other scopes
     def put_entry(self, entry: Entry) -> None:

@@ -326,7 +326,7 @@ def test_the_json_of_the_http_interface_names_its_own_session(leo: Run, tmp_path
 def test_a_conversation_needs_a_session(leo: Run) -> None:
     done = leo("talk", "talk.txt", "--patient", "leo")
     assert done.exit_code == 2
-    assert "--session ID" in flat(done.stderr)
+    assert "say which conversation this is" in flat(done.stderr)
 
 
 # ------------------------------------------------------------------ look around

@@ -46,10 +46,11 @@ from iamata.model.patient import PatientRow
 from iamata.model.provenance import Place, Provenance, RecordIdentity
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope
-from iamata.model.session import Message, Session
+from iamata.model.session import Message, RecordedCall, Session, ToolCall
 from iamata.model.sighting import Rereading, Retraction, Sighting
 from iamata.model.stamp import Moment
 from iamata.model.statement import Aspect, Kind, Statement
+from iamata.model.thread import LinkState
 
 NOW = datetime(2026, 2, 15, 10, tzinfo=UTC)
 NAIVE = datetime(2026, 2, 15, 10)  # noqa: DTZ001  # naive on purpose
@@ -169,6 +170,9 @@ WITH_MOMENTS: list[Any] = [
     TURN,
     MESSAGE,
     Session("s", "p", NOW, (MESSAGE,)),
+    ToolCall("read", called_at=NOW),
+    RecordedCall("tc_1", "s", 0, ToolCall("read"), NOW),
+    LinkState(NOW, ()),
     DOCUMENT,
     RECEIPT,
     Sighting("st_1", "en_1", Place("/entry/0"), NOW),

@@ -29,12 +29,14 @@ from iamata import (
     patient,
 )
 from iamata.engine.pulling import FhirServer
-from iamata.engine.writing import Sent, Talk
+from iamata.engine.talking import Talk
+from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
+from iamata.model.session import ToolCall
 from iamata.model.statement import Label
 
 CANARY = "Zwyxbar"
@@ -53,6 +55,8 @@ WRITES = {
     "append",
     "append_many",
     "reread",
+    "append_transcript",
+    "record_calls",
     "retract",
     "rule",
     "withdraw_ruling",
@@ -146,6 +150,26 @@ class Walk:
 
     def session(self) -> Iterator[Any]:
         yield self.engine.session(self.id, "s", access=self.access)
+
+    def memories(self) -> Iterator[Any]:
+        for given in ({}, {"task": "medication_reconciliation"}, {"query": f"lisinopril {CANARY}"}):
+            yield self.engine.memories(self.id, access=self.access, **given)
+
+    def threads(self) -> Iterator[Any]:
+        yield self.engine.threads(self.id, access=self.access)
+
+    def link_history(self) -> Iterator[Any]:
+        for each in self.engine.memories(self.id, access=self.access):
+            yield self.engine.link_history(self.id, each.memory.id, access=self.access)
+
+    def tool_calls(self) -> Iterator[Any]:
+        yield self.engine.tool_calls(self.id, "s", access=self.access)
+
+    def rulings(self) -> Iterator[Any]:
+        yield self.engine.rulings(self.id, access=self.access)
+
+    def shown(self) -> Iterator[Any]:
+        yield self.engine.shown(self.id, "Lisinopril 10 mg.", access=self.access)
 
     def document(self) -> Iterator[Any]:
         for item in self.items:
@@ -280,7 +304,7 @@ def test_a_labelled_item_of_a_mixed_document_is_left_out_of_everything_but_its_n
     told = [
         encoded(each)
         for verb in read_verbs()
-        if verb not in ("session", "context")
+        if verb not in ("session", "tool_calls", "context")
         for each in getattr(Walk(holding, READER, "p", items_of(holding)), verb)()
     ]
     assert CANARY not in "".join(told)
@@ -355,6 +379,8 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.pull_export(SERVER, only=[id], access=STRANGER),
             lambda id=id: engine.append(id, "s", [Turn(Speaker.PATIENT, "Hello.")], access=STRANGER),
             lambda id=id: engine.append_many(id, [Talk("s", [Turn(Speaker.PATIENT, "Hello.")])], access=STRANGER),
+            lambda id=id: engine.append_transcript(id, b"patient: Hello.", session="s", access=STRANGER),
+            lambda id=id: engine.record_calls(id, "s", [ToolCall("read")], access=STRANGER),
             lambda id=id: engine.retract(id, "ehr", access=STRANGER),
             lambda id=id: engine.rule(id, RulingKind.NOT_THIS_PATIENT, "st_x", access=STRANGER),
             lambda id=id: engine.withdraw_ruling(id, "ru_x", access=STRANGER),
@@ -418,6 +444,8 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "append": lambda: engine.append("p", "s", [Turn(Speaker.PATIENT, "Hello.")], access=access),
         "reread": lambda: engine.reread("p", access=access),
         "append_many": lambda: engine.append_many("p", [Talk("s", [Turn(Speaker.PATIENT, "Hello.")])], access=access),
+        "append_transcript": lambda: engine.append_transcript("p", b"patient: Hi.", session="s", access=access),
+        "record_calls": lambda: engine.record_calls("p", "s", [ToolCall("read")], access=access),
         "retract": lambda: engine.retract("p", "ehr", access=access),
         "rule": lambda: engine.rule("p", RulingKind.NOT_THIS_PATIENT, statement, access=access),
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),

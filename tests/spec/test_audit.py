@@ -12,13 +12,15 @@ import pytest
 from spec_patients import NOW, HandClock, condition, order
 
 from iamata import Access, BadInput, ContextRequest, Engine, IamataError, Speaker, Subject, Turn, patient
-from iamata.engine.writing import Sent, Talk
+from iamata.engine.talking import Talk
+from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord
 from iamata.model.entry import Entry, EntryKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
+from iamata.model.session import ToolCall
 
 CANARY = "Zwyxbar"
 CLINIC = Subject(Scope.ORGANIZATION, "clinic")
@@ -38,7 +40,12 @@ NEVER_REFUSED = {"patients"}
 # These ask a server first and then ingest, which is what is recorded: see tests/interfaces/test_cli_pull.py.
 FETCHING = {"pull", "pull_export"}
 
-RECORDED_AS = {"ingest_many": "ingest", "ingest_export": "ingest", "append_many": "append"}
+RECORDED_AS = {
+    "ingest_many": "ingest",
+    "ingest_export": "ingest",
+    "append_many": "append",
+    "append_transcript": "append",
+}
 
 Call = Callable[[Engine, Access], Any]
 
@@ -83,6 +90,17 @@ VERBS: dict[str, tuple[Call, str]] = {
         ),
         "patient/p",
     ),
+    "append_transcript": (
+        lambda e, a: e.append_transcript("p", f"patient: I have {CANARY}.".encode(), session="v", access=a),
+        "patient/p",
+    ),
+    "record_calls": (lambda e, a: e.record_calls("p", "s", [ToolCall(CANARY, CANARY, CANARY)], access=a), "patient/p"),
+    "tool_calls": (lambda e, a: e.tool_calls("p", "s", access=a), "patient/p"),
+    "memories": (lambda e, a: e.memories("p", query=CANARY, access=a), "patient/p"),
+    "threads": (lambda e, a: e.threads("p", access=a), "patient/p"),
+    "link_history": (lambda e, a: e.link_history("p", a_memory(e), access=a), "patient/p"),
+    "rulings": (lambda e, a: e.rulings("p", access=a), "patient/p"),
+    "shown": (lambda e, a: e.shown("p", CANARY, access=a), "patient/p"),
     "put_entry": (lambda e, a: e.put_entry(entry(), access=a), "organization/clinic"),
     "patients": (lambda e, a: e.patients(access=a), ""),
     "patient": (lambda e, a: e.patient("p", access=a), "patient/p"),
@@ -124,6 +142,12 @@ def only_condition(engine: Engine) -> str:
 
 def a_statement(engine: Engine) -> str:
     return min(engine.graph("p").statements)
+
+
+def a_memory(engine: Engine) -> str:
+    if not engine.graph("p").memories:
+        engine.append("p", "w", [Turn(Speaker.PATIENT, "I stopped lisinopril.")])
+    return min(engine.graph("p").memories)
 
 
 def a_ruling(engine: Engine) -> str:

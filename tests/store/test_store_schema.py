@@ -14,6 +14,7 @@ from store_samples import NOW, adjudication_of, bundle, memory_of, turns
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
+from iamata.model.session import RecordedCall, ToolCall
 from iamata.store import DatabaseStore, FileKeyStore, open_store
 from iamata.store.database import Database
 from iamata.store.dialects.postgres import PostgresDatabase
@@ -145,7 +146,9 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
             memories = [memory_of(mint, m) for m in talk.messages] if work.ingestion == "in_turns" else []
             assert store.finish(work, memories, None, NOW)
         store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
-        column = "at" if table == "rereadings" else "id"
+        store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
+        store.put_shown("leo", {b"0123456789"}, NOW)
+        column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before
     with pytest.raises(Exception, match=f"{table} is append only"):

@@ -55,7 +55,8 @@ def explain(graph: Graph, item: str, *, address: str, summary: str, excerpt: Exc
         quote = graph.passages[item].text if item in graph.passages else ""
         what = "passage" if item in graph.passages else "document"
         return Explanation(item=item, what=what, address=address, summary=summary, quote=quote)
-    if conflict := graph.conflicts.get(item):
+    spoken = {conflict.id: conflict for conflict in graph.spoken_conflicts()}
+    if conflict := graph.conflicts.get(item) or spoken.get(item):
         sides = [id for side in conflict.sides for id in side.items]
         return Explanation(
             item=item,

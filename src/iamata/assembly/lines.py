@@ -45,8 +45,8 @@ def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citati
     known = tree.graph
     if item_id in known.memories:
         return memory_line(tree, known.memories[item_id], citations)
-    if item_id in known.conflicts:
-        return f"⚠ {conflict_words(tree, known.conflicts[item_id], citations)}"
+    if item_id in tree.clashes:
+        return f"⚠ {conflict_words(tree, tree.clashes[item_id], citations)}"
     if item_id in known.statements:
         return statement_line(tree, known.statements[item_id], citations)
     if item_id in known.passages:
@@ -242,6 +242,8 @@ def _side(tree: Tree, conflict: Conflict, side: Side, citations: Citations) -> s
         f" and {counted(len(shown) - _VOICES, 'other')}" if len(shown) > _VOICES else ""
     )
     told = frequency(side.says) if conflict.kind is ConflictKind.FREQUENCY else name(side.says)
+    if conflict.id not in graph.conflicts and any(item in graph.memories for item in side.items):
+        told = quote(side.says)
     said = told or "something else"
     return f"{said}{f', says {who}' if who else ''}{citations.cite(*side.items[:_CITED])}"
 

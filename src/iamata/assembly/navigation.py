@@ -156,7 +156,7 @@ def hint(tree: Tree, target: Target) -> str:
             said = f" ({memory.change})" if memory.change else ""
             return f"{coded(memory.concept)}{said}, {memory_speaker(tree, memory)} {tree.by_day[memory.id]}"
         case What.CONFLICT:
-            conflict = graph.conflicts[target.item]
+            conflict = tree.clashes[target.item]
             return _clip(" vs ".join(name(side.says) for side in conflict.sides))
         case What.PASSAGE:
             passage = graph.passages[target.item]

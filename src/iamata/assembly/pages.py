@@ -156,6 +156,8 @@ def _directory(pen: Pen, target: Target, path: Path) -> Sheet:
     for heading, ids in _groups(tree, path):
         told: list[Line] = []
         for id in ids:
+            if id in tree.clashes and id not in graph.conflicts:
+                continue  # told below, each by the line of its fact
             rank = len(lines) + len(told)
             told.append(pen.item(id, rank, _of_how_many(tree, id) if heading == _NEWEST else ""))
             parts.append(Part("items", _value_of(tree, id), rank=rank))
@@ -271,7 +273,7 @@ def _value_of(tree: Tree, id: str) -> dict[str, Any]:
     graph = tree.graph
     if id in graph.facts:
         return item_value(tree, graph.facts[id])
-    for items in (graph.memories, graph.conflicts, graph.passages, graph.documents):
+    for items in (graph.memories, tree.clashes, graph.passages, graph.documents):
         if id in items:
             return {"address": tree.address(tree.places[id]), **built(items[id])}
     return {"id": id}
@@ -295,7 +297,8 @@ def _patient(pen: Pen, target: Target) -> Sheet:
         ("Recent visits", _recent_visits(tree)[:3], 6),
     ]
     told_before = {id for _, ids, _ in groups for id in ids}
-    elsewhere = [id for id in under(tree, ("conflicts",)) if graph.conflicts[id].fact not in told_before]
+    elsewhere = [id for id in under(tree, ("conflicts",)) if id in graph.conflicts]
+    elsewhere = [id for id in elsewhere if graph.conflicts[id].fact not in told_before]
     elsewhere += [id for id in sorted(tree.neighbours.against) if id not in told_before]
     blocks: list[Block] = []
     parts: list[Part] = []

@@ -129,7 +129,7 @@ def story(pen: Pen, fact: Fact, target: Target) -> Sheet:
 
 def _conflict_line(pen: Pen, id: str, rank: int) -> Line:
     log = pen.citations.log()
-    text = conflict_words(pen.tree, pen.tree.graph.conflicts[id], pen.citations, marked=True)
+    text = conflict_words(pen.tree, pen.tree.clashes[id], pen.citations, marked=True)
     return Line(text, rank, pen.citations.cited_since(log))
 
 
@@ -299,7 +299,7 @@ _BEARS: Final = {
 
 def conflict(pen: Pen, target: Target) -> Sheet:
     tree = pen.tree
-    conflict = tree.graph.conflicts[target.item]
+    conflict = tree.clashes[target.item]
     main = _conflict_line(pen, conflict.id, 0)
     blocks = [Block("", (main,))]
     for side in conflict.sides:

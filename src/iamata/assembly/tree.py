@@ -158,15 +158,16 @@ class Tree:
     """The tree of one graph. Build it once per graph (`tree`) and pass it wherever a graph is taken; read only.
 
     `directories[path]` lists what a directory holds, in the order of the tree; `places[item]` the path of the file or
-    directory of an item.
+    directory of an item; `clashes` every conflict by id, between records and of talk with the record.
     """
 
-    __slots__ = ("by_day", "directories", "graph", "neighbours", "places", "root", "tails")
+    __slots__ = ("by_day", "clashes", "directories", "graph", "neighbours", "places", "root", "tails")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.neighbours = Neighbours(graph)
         self.root = f"/{graph.subject}"
+        self.clashes = graph.conflicts | {conflict.id: conflict for conflict in graph.spoken_conflicts()}
         self.places: dict[str, Path] = {}
         self.directories: dict[Path, list[Place]] = {(): []}
         self.by_day: dict[str, str] = {}
@@ -247,7 +248,7 @@ def _plant(tree: Tree) -> None:
         ids[plain(bare(id))] = owner
     for id in graph.facts:
         ids.setdefault(plain(bare(id)), id)
-    for items in (graph.memories, graph.conflicts, graph.documents, graph.passages):
+    for items in (graph.memories, tree.clashes, graph.documents, graph.passages):
         for id in items:
             ids.setdefault(plain(bare(id)), id)
     for id in graph.statements:
@@ -272,7 +273,7 @@ def _plant(tree: Tree) -> None:
         tree.by_day[id] = said
         name = slug(coded(memory.concept), memory.kind)
         put(("memories", memory.kind.value, f"{name}-{tail(id)}.md"), What.MEMORY, id, said)
-    for id, conflict in graph.conflicts.items():
+    for id, conflict in tree.clashes.items():
         about = graph.resolve(conflict.fact)
         name = slug(f"{conflict.kind} {about.display if about else ''}", conflict.kind)
         put(("conflicts", f"{name}-{tail(id)}.md"), What.CONFLICT, id, tree.by_day.get(conflict.fact, ""))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.errors import IamataError, NotFound
+from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.audit import AuditRecord
 from iamata.model.scope import Scope, Subject
@@ -20,10 +23,13 @@ _WRITES = (
     "delete_patient",
     "ingest",
     "append",
+    "record_calls",
     "reread",
     "retract",
     "put_entry",
 )
+# How many texts that were given out are remembered in memory, by their hashes.
+_MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling", "adjudicate")
 _ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
 
@@ -48,6 +54,8 @@ class Door:
         self._ids = ids
         self._model = model
         self._model_for = model_for
+        self._told: OrderedDict[bytes, None] = OrderedDict()
+        self._lock = threading.Lock()
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
         """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
@@ -88,6 +96,20 @@ class Door:
     def _registered(self, patient: str) -> None:
         if self._store.patient(patient) is None:
             raise NotFound(what="patient", id=patient)
+
+    def _remember_shown(self, patient: str, text: str) -> None:
+        """Keep the words of a text that is given out, as keyed hashes; what was given out lately is kept already."""
+        mint = self._graphs.mint(patient)
+        whole = mint.mark(text)  # of a patient who was erased and registered again another one
+        with self._lock:
+            if whole in self._told:
+                self._told.move_to_end(whole)
+                return
+        self._store.put_shown(patient, {mint.mark(words) for words in echoes.shown(text)}, self._clock())
+        with self._lock:
+            self._told[whole] = None
+            while len(self._told) > _MOST_TOLD:
+                self._told.popitem(last=False)
 
     def _load(self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access) -> Loaded:
         if subject.scope is not Scope.PATIENT:

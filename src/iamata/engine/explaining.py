@@ -11,7 +11,7 @@ from iamata.assembly import explanation, navigation, rendering
 from iamata.assembly import pipeline as assembly
 from iamata.connectors import registry
 from iamata.engine.graphs import Loaded
-from iamata.errors import NotFound
+from iamata.errors import Gone, NotFound
 from iamata.model.access import Access
 from iamata.model.document import Document
 from iamata.model.entry import Entry
@@ -29,6 +29,8 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
     cited, item = item, _named(store, loaded, item)
     if (entry := _cited_entry(store, patient, cited, item, access)) is not None:
         return explanation.of_entry(entry)
+    if item in graph.hidden:
+        raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
     found = explanation.explain(
         graph,
         item,

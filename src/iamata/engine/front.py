@@ -13,12 +13,14 @@ from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
+from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
+from iamata.engine.talking import Talking
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Adjudicating, Reading):
+class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

@@ -121,6 +121,7 @@ class Reading(Door):
             count=token_counter(),
             stamp=stamp_of(loaded.graph, access).digest,
         )
+        self._remember_shown(subject.id, page.text)
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
         return page
 
@@ -189,6 +190,7 @@ class Reading(Door):
             }
         )
         self._store.put_context(subject.id, context.id, reference, self._clock())
+        self._remember_shown(subject.id, context.text)
         self._audit("context", access, subject, tuple(item.item for item in context.items))
         return context
 

@@ -13,21 +13,19 @@ from iamata.connectors.archives import opened
 from iamata.connectors.fhir.exports import not_taken, split
 from iamata.engine.door import Door
 from iamata.engine.models import LEARNING, Learned, read_talk
-from iamata.engine.transcripts import unseen
 from iamata.errors import BadInput, IamataError, NotFound
-from iamata.errors import Conflict as NotAsStored
 from iamata.formation.learned import learn
 from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.identifiers import content_digest
+from iamata.model.memory import Memory
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
-from iamata.model.ruling import RecordRef, Ruling, RulingKind
+from iamata.model.ruling import MEMORY_RULINGS, MemoryRef, RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
-from iamata.model.session import Message, Turn, check_session_id
 from iamata.ports import Accepted, Work
 
 _LEASE_S = 120.0
@@ -49,15 +47,8 @@ class Sent(NamedTuple):
     media_type: str = ""
 
 
-class Talk(NamedTuple):
-    """Turns of one session."""
-
-    session: str
-    turns: Sequence[Turn]
-
-
 class Writing(Door):
-    """Registration, documents, talk, retraction, rulings and entries. What is accepted is formed here too."""
+    """Registration, documents, retraction, rulings and entries. What is accepted is formed here too."""
 
     def put_patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
         """Register a patient; the same again changes nothing. Raises InvalidValue for an id that cannot be one."""
@@ -190,71 +181,6 @@ class Writing(Door):
         ]
         return Exported(tuple(receipts), tuple(lines))
 
-    def append(
-        self,
-        patient: str,
-        session: str,
-        turns: Sequence[Turn],
-        *,
-        whole: bool = False,
-        source: str = "",
-        form: bool = True,
-        access: Access | None = None,
-    ) -> Receipt:
-        """Add turns to a session of the patient; the first call opens it.
-
-        With `whole` the turns are the transcript so far: what is held is recognised, what is new is appended, and an
-        edited, removed or reordered turn raises Conflict and stores nothing. Without it all turns are new. Concurrent
-        appends lose and double nothing; their order is the order in which they were stored.
-        """
-        talks = [Talk(session, turns)]
-        return self.append_many(patient, talks, whole=whole, source=source, form=form, access=access)[0]
-
-    def append_many(
-        self,
-        patient: str,
-        talks: Sequence[Talk],
-        *,
-        whole: bool = False,
-        source: str = "",
-        form: bool = True,
-        access: Access | None = None,
-    ) -> list[Receipt]:
-        """Add turns to several sessions of the patient, to all of them or none: a receipt for each. As `append`
-        otherwise; raises Conflict if two of them name one session."""
-        access, subject = self._begin("append", "write", access, patient_subject(patient))
-        for talk in talks:
-            check_session_id(talk.session)
-        mint = self._graphs.mint(patient)
-        if not talks or not all(talk.turns for talk in talks):
-            raise BadInput("a session is appended to with at least one turn", place="messages")
-        if len({talk.session for talk in talks}) < len(talks):
-            raise NotAsStored("two transcripts of one request name the same session")
-        for _ in range(100):
-            now = self._clock()
-            accepted: list[Accepted] = []
-            for session, turns in talks:
-                held = self._store.session(patient, session)
-                stored = held.messages if held else ()
-                fresh = unseen(turns, stored) if whole else list(turns)
-                messages = tuple(
-                    Message(mint.message(session, index, turn.speaker, turn.text), session, index, turn, now)
-                    for index, turn in enumerate(fresh, start=len(stored))
-                )
-                receipt = self._receipt(subject, source or access.id, "session/v1", "application/json", now)
-                accepted.append(
-                    Accepted(
-                        receipt=msgspec.structs.replace(receipt, session=session),
-                        source_kind=SourceKind.CONVERSATION,
-                        messages=messages,
-                    )
-                )
-            try:
-                return self._accept("append", accepted, access, form=form)
-            except NotAsStored:
-                continue  # somebody else appended first: look again at what is held
-        raise NotAsStored("the session is written to too often at once; try again")
-
     def retract(self, patient: str, source: str, *, access: Access | None = None) -> None:
         """Take a source out: facts are as if it had never come. Its statements stay stored and are seen by no read (but
         one with an earlier `known_at`); what the source sends later counts again."""
@@ -274,24 +200,31 @@ class Writing(Door):
         access: Access | None = None,
     ) -> Ruling:
         """Decide as a person: two statements are the same thing or not, a statement's value of a field is right, a
-        statement's source is of another patient. It holds for their records from now on, until it is withdrawn.
+        statement's source is of another patient; a memory is refused or hidden (then `left` is the memory, and it is in
+        no graph from now on, whatever is sent again). It holds from now on, until it is withdrawn.
 
-        Raises NotFound for a statement this reader does not see, BadInput for a pair without its second.
+        Raises NotFound for a statement or memory this reader does not see, BadInput for a pair without its second.
         """
         access, subject = self._begin("rule", "decide", access, patient_subject(patient))
-        statements = self._load(subject, None, None, access).graph.statements
-        named = []
-        for id in filter(None, (left, right)):
-            if id not in statements:
-                raise NotFound(what="statement", id=id)
-            named.append(RecordRef.of(statements[id]))
+        graph = self._load(subject, None, None, access).graph
+        named, memory = [], None
+        if kind in MEMORY_RULINGS:
+            if right or left not in graph.memories:
+                raise NotFound(what="memory", id=left)
+            memory = MemoryRef.of(graph.memories[left])
+        else:
+            for id in filter(None, (left, right)):
+                if id not in graph.statements:
+                    raise NotFound(what="statement", id=id)
+                named.append(RecordRef.of(graph.statements[id]))
         now = self._clock()
         ruling = Ruling(
             id=f"ru_{self._ids()}",
             kind=kind,
             by=f"{access.kind}/{access.id}",
             decided_at=now,
-            left=named[0],
+            left=named[0] if named else None,
+            memory=memory,
             right=named[1] if len(named) > 1 else None,
             field=field,
             reason=reason,
@@ -425,16 +358,13 @@ class Writing(Door):
         return receipts
 
     def _form(self, work: Work) -> bool:
-        """Learn from the patient's sessions, offline and then by a language model if one is configured, and end the
-        receipt. Facts are folded when read: nothing else is stored."""
+        """Learn from the turns of a submission, offline and then by a language model if one is configured, and end its
+        receipt. Facts are folded when read and not stored."""
         try:
-            held = self._graphs.held(work.patient)
-            mint = self._graphs.mint(work.patient)
-            known = {memory.id for memory in held.memories}
-            found = {session.id: learn(session, mint=mint) for session in held.sessions}
-            fresh = [memory for each in found.values() for memory in each if memory.id not in known]
-            heard = Learned()
+            fresh, heard = self._learned(work), Learned()
             if self._model is not None and LEARNING in self._model_for:
+                held, mint = self._graphs.held(work.patient), self._graphs.mint(work.patient)
+                found = {session.id: learn(session, mint=mint) for session in held.sessions}
                 heard = read_talk(self._model, held, found, mint=mint, clock=self._clock)
             return self._store.finish(
                 work,
@@ -449,3 +379,12 @@ class Writing(Door):
                 work, type(error).__name__, "forming failed", self._clock(), retry=work.attempts < _ATTEMPTS
             )
             raise
+
+    def _learned(self, work: Work) -> tuple[Memory, ...]:
+        """The memories of the turns that came with a submission, read in the light of those before them."""
+        receipt = self._store.receipt(work.patient, work.ingestion)
+        session = self._store.session(work.patient, receipt.session) if receipt and receipt.session else None
+        if receipt is None or session is None:
+            return ()
+        came = {message.id for message in session.messages if message.received_at == receipt.received_at}
+        return learn(session, mint=self._graphs.mint(work.patient), only=came)

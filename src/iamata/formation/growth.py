@@ -177,7 +177,7 @@ class _Growing:
             before.touching.setdefault(id, []).extend(ends)
         links = self._explicit(resolved, changed)
         links |= self._inferred(items, resolved, links, changed)
-        sessions, memories = pipeline.talk(self._held, graph.moment)
+        sessions, memories, hidden = pipeline.talk(self._held, graph.moment, before.around.rulings)
         links |= pipeline.spoken(memories, facts, self._mint)
         links = dict(sorted(links.items()))
         order = list(graph.statements.values())
@@ -199,6 +199,7 @@ class _Growing:
             documents=self._documents(sightings, visible),
             sessions=sessions,
             memories=memories,
+            hidden=hidden,
             attributions=graph.attributions | attributions,
             facts=facts,
             fact_of=resolved.fact_of,

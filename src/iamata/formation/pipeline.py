@@ -23,7 +23,7 @@ from iamata.formation.recorded.inferred import inferred
 from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.replacement import replaced_with_documents
 from iamata.formation.recorded.resolving import Around, Resolved, kept_by_name, past_of, resolve
-from iamata.formation.recorded.rulings import in_force
+from iamata.formation.recorded.rulings import Rulings, in_force
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
 from iamata.formation.references import Directory
@@ -139,7 +139,7 @@ def fold(
     facts, fact_of = resolved.facts, resolved.fact_of
     links = explicit(found, facts, fact_of, mint=mint)
     links |= inferred(facts, by_id, links, mint=mint)
-    sessions, memories = talk(held, moment)
+    sessions, memories, hidden = talk(held, moment, rulings)
     links |= spoken(memories, facts, mint)
     shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
     speaking = {seen.document for id in shown for seen in sightings.get(id, ())}
@@ -162,6 +162,7 @@ def fold(
         decisions=dict(sorted(resolved.decisions.items())),
         unresolved=tuple(sorted(unresolved)),
         references=references,
+        hidden=hidden,
     )
     return Fold(
         held=raw,
@@ -330,8 +331,8 @@ def _concept(statement: Statement, directory: Directory) -> CodedText | None:
     return statement.concept
 
 
-def talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memory]]:
-    """Sessions and memories as they were known by then."""
+def talk(held: Held, moment: Moment, rulings: Rulings) -> tuple[dict[str, Session], dict[str, Memory], dict[str, str]]:
+    """Sessions and memories as they were known by then, and the rulings by which memories are left out."""
     known = moment.known_at
     sessions = {}
     for session in held.sessions:
@@ -345,7 +346,9 @@ def talk(held: Held, moment: Moment) -> tuple[dict[str, Session], dict[str, Memo
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
     memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))
-    return sessions, {m.id: m for m in sorted(memories, key=lambda m: (m.session, m.message, m.start, m.kind, m.id))}
+    memories.sort(key=lambda m: (m.session, m.message, m.start, m.kind, m.id))
+    hidden = {m.id: ruling.id for m in memories if (ruling := rulings.hides(m)) is not None}
+    return sessions, {m.id: m for m in memories if m.id not in hidden}, dict(sorted(hidden.items()))
 
 
 def graph_hash(facts: Iterable[Fact], memories: Iterable[Memory], links: Iterable[Link]) -> str:

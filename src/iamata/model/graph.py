@@ -80,6 +80,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     conflicts: dict[str, Conflict]
     decisions: dict[str, Decision]
     unresolved: tuple[Unresolved, ...]
+    hidden: dict[str, str] = {}  # memory id → the ruling that refused or hid it
     references: dict[str, tuple[tuple[Reference, str], ...]]  # statement id → (reference as sent, statement id found)
 
     def spoken_conflicts(self) -> list[Conflict]:
@@ -90,7 +91,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
             memory, fact = self.memories.get(link.origin), self.resolve(link.target)
             if link.type is LinkType.CONFLICTS and memory is not None and fact is not None:
                 sides = (Side(f"{fact.display}, {fact.standing}", fact.members), Side(memory.quote, (memory.id,)))
-                kind = ConflictKind(link.conflict_kind)
+                kind = ConflictKind(link.conflict_kind or ConflictKind.EXISTENCE)
                 found.append(Conflict(link.id, kind, fact.id, "said", sides, link.rule))
         return sorted(found, key=lambda conflict: conflict.id)
 

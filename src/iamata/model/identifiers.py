@@ -49,6 +49,10 @@ class IdMint:
             mac.update(raw)
         return f"{prefix}_{base64.b32encode(mac.digest()).decode().lower()[:_ID_CHARS]}"
 
+    def mark(self, text: str) -> bytes:
+        """Ten bytes that stand for words, and say nothing without the key."""
+        return blake2b(text.encode("utf-8", "surrogatepass"), key=self._key, digest_size=10, person=b"shown").digest()
+
     def statement(self, source: str, record: str, part: str, item: bytes) -> str:
         """Source + the record's own identity there + the canonical bytes of the item: never document or place."""
         return self.id("st", (source, record, part, item))

@@ -21,7 +21,7 @@ from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place, SourceKind
 from iamata.model.ruling import Ruling
-from iamata.model.session import Message
+from iamata.model.session import Message, ToolCall
 from iamata.model.statement import Statement
 
 _encoder: Final = msgspec.json.Encoder()
@@ -31,6 +31,7 @@ passages: Final = msgspec.json.Decoder(Passage)
 places: Final = msgspec.json.Decoder(tuple[Place, str])  # a sighting's place, and what its item was called there
 documents: Final = msgspec.json.Decoder(Document)
 messages: Final = msgspec.json.Decoder(Message)
+tool_calls: Final = msgspec.json.Decoder(tuple[ToolCall, str])  # a call, and the principal that made it
 memories: Final = msgspec.json.Decoder(Memory)
 rulings: Final = msgspec.json.Decoder(Ruling)
 model_answers: Final = msgspec.json.Decoder(ModelAnswer)

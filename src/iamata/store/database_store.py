@@ -4,7 +4,7 @@ own module."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from iamata.errors import Conflict, NotFound
@@ -17,9 +17,9 @@ from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
-from iamata.model.session import Session
+from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, codec, erasing, forming, reading, rereading
+from iamata.store import accepting, codec, erasing, forming, reading, rereading, talk
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
 from iamata.store.database import Database
 from iamata.store.schema import migrations
@@ -136,6 +136,19 @@ class DatabaseStore:
 
     def session(self, patient: str, session: str) -> Session | None:
         return reading.session(self._database, self._sealer(patient), patient, session)
+
+    # beside talk
+    def record_calls(self, patient: str, calls: Sequence[RecordedCall], now: datetime) -> int:
+        return talk.record_calls(self._database, self.keys, self._random_bytes, patient, calls, now)
+
+    def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
+        return talk.tool_calls(self._database, self._sealer(patient), patient, session)
+
+    def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
+        talk.put_shown(self._database, self.keys, patient, marks, now)
+
+    def shown(self, patient: str, marks: Collection[bytes]) -> set[bytes]:
+        return talk.shown(self._database, patient, marks)
 
     # other scopes
     def put_entry(self, entry: Entry) -> None:

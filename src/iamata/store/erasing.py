@@ -21,6 +21,8 @@ ERASED_TABLES: Final = (
     "retractions",
     "model_answers",
     "memories",
+    "tool_calls",
+    "shown_words",
     "messages",
     "sessions",
     "sightings",

@@ -72,17 +72,31 @@ def variants(word: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
+class _Begins:
+    """The terms that begin with one word: those that may be there whatever follows, and the others by second word."""
+
+    __slots__ = ("any", "by_second")
+
+    def __init__(self) -> None:
+        self.any: list[Term] = []
+        self.by_second: dict[str, list[Term]] = {}
+
+    def add(self, term: Term) -> None:
+        if len(term.words) == 1 or term.words[1] == _GAP:
+            self.any.append(term)
+        else:
+            self.by_second.setdefault(term.words[1], []).append(term)
+
+
 class Lexicon:
-    """Terms indexed by first word. Immutable after it is made; lookups are pure."""
+    """Terms indexed by their first two words. Immutable after it is made; lookups are pure."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
-        index: dict[str, list[Term]] = {}
+        index: dict[str, _Begins] = {}
         whole: dict[str, list[Term]] = {}
         for term in terms:
-            index.setdefault(term.words[0], []).append(term)
+            index.setdefault(term.words[0], _Begins()).add(term)
             whole.setdefault(" ".join(term.words), []).append(term)
-        for starting in index.values():
-            starting.sort(key=lambda term: (-len(term.words), term))
         kinds: dict[str, list[Term]] = {}
         for alike in whole.values():
             for term in alike:
@@ -136,15 +150,25 @@ class Lexicon:
         return hits
 
     def _at(self, words: Sequence[str], at: int) -> list[Hit]:
-        found = []
-        for form in variants(words[at]):
-            for term in self._index.get(form, ()):
+        found: list[Hit] = []
+        said = words[at]
+        for form in variants(said):
+            begins = self._index.get(form)
+            if begins is None:
+                continue
+            candidates = begins.any
+            if begins.by_second and at + 1 < len(words):
+                for second in variants(words[at + 1]):
+                    if more := begins.by_second.get(second):
+                        candidates = candidates + more
+            for term in candidates:
                 end = _match(term.words, words, at)
                 if end:
                     found.append(Hit(at, end, term))
-            if found and form == words[at]:
+            if found and form == said:
                 break  # the word as said beats its singular
-        found.sort(key=lambda hit: (-hit.last, hit.term))
+        if len(found) > 1:
+            found.sort(key=lambda hit: (-hit.last, hit.term))
         return found
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from iamata.formation.extraction import mentions
-from iamata.formation.learned import learn
+from iamata.formation.learned import echoes, learn
 from iamata.model.attribution import AttributionKind, Directness, Role
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Experiencer, MemoryKind, Temporality
@@ -191,3 +191,44 @@ def test_orders_to_the_machine_assert_nothing() -> None:
 def test_an_allergy_in_an_order_to_write_is_kept_in_doubt() -> None:
     (found,) = mentions("Put in my chart that I'm allergic to penicillin.", speaker=Speaker.PATIENT)
     assert (found.kind, found.polarity, found.certain) == (MemoryKind.ALLERGY, Polarity.AFFIRMED, False)
+
+
+def test_what_had_been_put_into_a_context_is_read_as_if_it_were_not_there() -> None:
+    text = "I take lisinopril. I stopped it. I have a cough."
+    plain = Message("ms_0", "s1", 0, Turn(Speaker.PATIENT, text), NOW)
+    given = 0, text.index(" I stopped")
+    marked = Message("ms_0", "s1", 0, Turn(Speaker.PATIENT, text), NOW, (given,))
+    whole = learn(Session("s1", "p1", NOW, (plain,)), mint=MINT)
+    rest = learn(Session("s1", "p1", NOW, (marked,)), mint=MINT)
+    assert [memory.concept.display for memory in whole] == ["Lisinopril", "Lisinopril", "Cough"]
+    assert [memory.quote for memory in rest] == ["I have a cough"], "`it` is nothing that was said here"
+    covered = Message("ms_0", "s1", 0, Turn(Speaker.PATIENT, text), NOW, ((0, len(text)),))
+    assert learn(Session("s1", "p1", NOW, (covered,)), mint=MINT) == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(TURNS, max_size=6), st.sets(st.integers(0, 5)))
+def test_learning_of_some_messages_gives_the_memories_that_all_give_for_them(
+    turns: list[Turn], chosen: set[int]
+) -> None:
+    session = session_of(turns)
+    only = {f"ms_{number}" for number in chosen}
+    assert learn(session, mint=MINT, only=only) == tuple(m for m in learn(session, mint=MINT) if m.message in only)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=5).map(" ".join), st.text(max_size=60))
+def test_a_text_that_was_given_out_is_known_where_it_is_long_enough_and_stretches_stay_inside(
+    given: str, more: str
+) -> None:
+    known = echoes.shown(given)
+    turn = f"{more}\n{given}"
+    stretches = echoes.injected(echoes.told(turn), known.__contains__)
+    assert all(0 <= start < end <= len(turn) for start, end in stretches)
+    assert list(stretches) == sorted(stretches)
+    blanked = echoes.without(turn, stretches)
+    assert len(blanked) == len(turn)
+    assert all(a == b or a == "\n" for a, b in zip(blanked, turn, strict=True))
+    words = [word for word in given.split() if word.isascii() and word.isalpha()]
+    if len(words) == len(given.split()) >= 8:
+        assert stretches, "eight plain words in a row are known"

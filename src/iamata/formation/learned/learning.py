@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from iamata.formation.extraction import Mention, mentions
+from iamata.formation.learned.echoes import without, without_tags
 from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
@@ -21,28 +22,33 @@ RULE: Final = "speaker"
 BEFORE: Final = 8
 
 
-def learn(session: Session, *, mint: IdMint) -> tuple[Memory, ...]:
+def learn(session: Session, *, mint: IdMint, only: Set[str] | None = None) -> tuple[Memory, ...]:
     """The memories of all messages, by message, then place, kind and concept; no two with one id.
 
-    A function of each message and those before it: a longer session gives the same memories for its earlier messages.
-    What an agent says is context for the answer to it and gives no memory. Every quote is literally in its message.
+    With `only`, of the messages with these ids. A function of each message and those before it: a longer session gives
+    the same memories for its earlier messages. What an agent says is context for the answer to it and gives no memory,
+    and neither do tool calls and what had been put into a context (`Message.injected`). Every quote is literally in its
+    message.
     """
     learned: dict[str, Memory] = {}
     before: list[tuple[Speaker, str]] = []
     for message in session.messages:
         turn = message.turn
-        if turn.speaker is not Speaker.AGENT:
+        text = without_tags(without(turn.text, message.injected))
+        if turn.speaker is not Speaker.AGENT and (only is None or message.id in only):
             found = mentions(
-                turn.text,
+                text,
                 before=before[-BEFORE:],
                 said_at=turn.said_at,
                 speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
                 relationship=turn.relationship,
             )
             for mention in found:
+                if any(mention.start < end and start < mention.end for start, end in message.injected):
+                    continue
                 memory = memory_of(message, mention, mint, extractor=EXTRACTOR, received_at=message.received_at)
                 learned.setdefault(memory.id, memory)
-        before.append((turn.speaker, turn.text))
+        before.append((turn.speaker, text))
     return tuple(learned.values())
 
 

@@ -38,6 +38,7 @@ class Drop(StrEnum):
     UNKNOWN_WORD = "unknown-word"  # a type, polarity, experiencer, temporality or change that does not exist
     QUOTE_NOT_THERE = "quote-not-there"
     ABOUT_NOT_THERE = "about-not-there"
+    SHOWN_BEFORE = "shown-before"  # words of a context that came back
     HELD_OTHERWISE = "held-otherwise"  # the offline engine found it, and says something else
 
 
@@ -134,6 +135,8 @@ def _memory(
     anchor = _anchor(read_text(message), proposal)
     if isinstance(anchor, str):
         return anchor
+    if any(anchor[0] < end and start < anchor[1] for start, end in message.injected):
+        return Drop.SHOWN_BEFORE
     change = proposal.change if kind is MemoryKind.ADHERENCE else ""
     mention = _asserted(piece, message, anchor, kind, change)
     if isinstance(mention, Refusal):

@@ -65,7 +65,9 @@ def _judge_medication(memory: Memory, named: Named) -> Verdict | None:
     fact = named.fact
     if memory.kind is MemoryKind.SIDE_EFFECT:
         same = sameness(detail.get("agent", ""), named) if detail.get("agent") else None
-        return rule("effect-of-drug") if same else None
+        if same is None or memory.polarity is Polarity.DENIED:
+            return rule("effect-of-drug") if same else None
+        return rule("effect-of-ended-drug") if _ended(fact) else rule("effect-of-drug")
     same = sameness(memory.concept.display, named)
     if same is None:
         return None

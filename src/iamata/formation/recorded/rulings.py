@@ -10,18 +10,20 @@ import msgspec
 from iamata.formation.recorded.comparison import Comparison
 from iamata.formation.recorded.said import Said
 from iamata.model.decision import Evidence, Quality, Verdict
-from iamata.model.ruling import RecordRef, Ruling, RulingKind
+from iamata.model.memory import Memory
+from iamata.model.ruling import MEMORY_RULINGS, RecordRef, Ruling, RulingKind
 
 PERSON = "person"
 
 
 class Rulings(msgspec.Struct, frozen=True):
     """The rulings in force. `pairs` by the two records, sorted; `right` (record, field) of the value that is right;
-    `foreign` the sources that are of another person."""
+    `foreign` the sources that are of another person, `memories` what is refused or hidden."""
 
     pairs: Mapping[tuple[RecordRef, RecordRef], Ruling]
     right: frozenset[tuple[RecordRef, str]]
     foreign: frozenset[str]
+    memories: tuple[Ruling, ...] = ()
 
     def about(self, left: Said, right: Said) -> Ruling | None:
         """What a person said of this pair, if anything."""
@@ -29,6 +31,10 @@ class Rulings(msgspec.Struct, frozen=True):
             return None
         a, b = sorted((RecordRef.of(left.statement), RecordRef.of(right.statement)))
         return self.pairs.get((a, b))
+
+    def hides(self, memory: Memory) -> Ruling | None:
+        """The ruling by which a memory is refused or hidden, if there is one."""
+        return next((each for each in self.memories if each.memory and each.memory.covers(memory)), None)
 
     def is_right(self, item: Said, field: str) -> bool:
         """Did a person say that this statement's value of the field is the right one?"""
@@ -42,8 +48,13 @@ def in_force(rulings: Iterable[Ruling], known_at: datetime | None) -> Rulings:
     pairs: dict[tuple[RecordRef, RecordRef], Ruling] = {}
     right: dict[tuple[RecordRef, str], Ruling] = {}
     foreign: set[str] = set()
+    memories: list[Ruling] = []
     for ruling in sorted(known, key=lambda r: (r.decided_at, r.id)):
-        if ruling.id in withdrawn or ruling.left is None:
+        if ruling.id in withdrawn:
+            continue
+        if ruling.kind in MEMORY_RULINGS:
+            memories.append(ruling)
+        if ruling.left is None:
             continue
         match ruling.kind:
             case RulingKind.SAME | RulingKind.NOT_SAME if ruling.right is not None:
@@ -53,7 +64,7 @@ def in_force(rulings: Iterable[Ruling], known_at: datetime | None) -> Rulings:
                 right[ruling.left, ruling.field] = ruling
             case RulingKind.NOT_THIS_PATIENT:
                 foreign.add(ruling.left.source)
-    return Rulings(pairs, frozenset(right), frozenset(foreign))
+    return Rulings(pairs, frozenset(right), frozenset(foreign), tuple(memories))
 
 
 def comparisons(rulings: Rulings, items: Iterable[Said]) -> list[Comparison]:

@@ -11,6 +11,7 @@ from iamata.interfaces.cli import (
     ingesting,
     pulling,
     reading,
+    remembering,
     reporting,
     rereading,
     running,
@@ -64,12 +65,14 @@ app.command(rich_help_panel=_LOOK)(reading.patients)
 app.command(rich_help_panel=_LOOK)(reading.browse)
 app.command(rich_help_panel=_LOOK)(reading.read)
 app.command(rich_help_panel=_LOOK)(reading.search)
+app.command(rich_help_panel=_LOOK)(remembering.memories)
 app.command(rich_help_panel=_ASK)(telling.context)
 app.command(rich_help_panel=_ASK)(telling.explain)
 app.command(rich_help_panel=_ASK)(telling.conflicts)
 app.command(rich_help_panel=_ASK)(reporting.report)
 app.command(rich_help_panel=_DECIDE)(deciding.review)
 app.command(rich_help_panel=_DECIDE)(deciding.rule)
+app.command(rich_help_panel=_DECIDE)(remembering.rulings)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)

@@ -45,14 +45,17 @@ def review(
 def rule(
     patient: _Patient,
     kind: Annotated[RulingKind, typer.Argument(help="What you decide.", show_default=False)],
-    left: Annotated[str, typer.Argument(metavar="STATEMENT", help="A statement id.", show_default=False)],
+    left: Annotated[
+        str, typer.Argument(metavar="STATEMENT", help="A statement id, or a memory's.", show_default=False)
+    ],
     right: Annotated[str, typer.Argument(metavar="[STATEMENT]", help="The other one of a pair.")] = "",
     field: Annotated[str, typer.Option("--field", help="For value-is-right: the field, such as dose.")] = "",
     reason: _Reason = "",
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Decide as a person: two records are the same or not, a value is right, a source is of another patient."""
+    """Decide as a person: two records are the same or not, a value is right, a source is of another patient, a memory
+    is refused (not meant so) or hidden."""
     with to_write(db) as engine:
         made = engine.rule(patient, kind, left, right, field=field, reason=reason)
     if json:

@@ -58,9 +58,18 @@ Task = Annotated[
 ]
 
 
-class _Times(msgspec.Struct, frozen=True, kw_only=True):
+SessionId = Annotated[
+    str,
+    Meta(
+        max_length=512, description="The conversation you are in: this call is recorded beside its turns. Empty: not."
+    ),
+]
+
+
+class _Reading(msgspec.Struct, frozen=True, kw_only=True):
     known_at: KnownAt = ""
     true_at: TrueAt = ""
+    session_id: SessionId = ""
 
     @property
     def moments(self) -> dict[str, datetime | None]:
@@ -71,7 +80,7 @@ class _Times(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-class BrowsePatient(_Times, frozen=True, kw_only=True):
+class BrowsePatient(_Reading, frozen=True, kw_only=True):
     """A directory, or a file with its content."""
 
     patient_id: PatientId
@@ -79,7 +88,7 @@ class BrowsePatient(_Times, frozen=True, kw_only=True):
     page: PageNumber = 0
 
 
-class ReadPatient(_Times, frozen=True, kw_only=True):
+class ReadPatient(_Reading, frozen=True, kw_only=True):
     """A file of the patient."""
 
     patient_id: PatientId
@@ -88,7 +97,7 @@ class ReadPatient(_Times, frozen=True, kw_only=True):
     token_budget: Budget = 2000
 
 
-class SearchPatient(_Times, frozen=True, kw_only=True):
+class SearchPatient(_Reading, frozen=True, kw_only=True):
     """Words to find in everything held of the patient."""
 
     patient_id: PatientId
@@ -100,13 +109,13 @@ class SearchPatient(_Times, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=50, description="At most so many, best first.")] = 10
 
 
-class PatientInfo(_Times, frozen=True, kw_only=True):
+class PatientInfo(_Reading, frozen=True, kw_only=True):
     """Whose overview."""
 
     patient_id: PatientId
 
 
-class AssembleContext(_Times, frozen=True, kw_only=True):
+class AssembleContext(_Reading, frozen=True, kw_only=True):
     """What the context is for, about whom, and how long it may be."""
 
     patient_id: PatientId
@@ -129,17 +138,28 @@ class AssembleContext(_Times, frozen=True, kw_only=True):
     ] = False
 
 
-class RecallMemories(_Times, frozen=True, kw_only=True):
+class RecallMemories(_Reading, frozen=True, kw_only=True):
     """What was said in conversations."""
 
     patient_id: PatientId
     query: Annotated[str, Meta(description="Words to find; empty: the newest.")] = ""
     kinds: Annotated[list[MemoryKind], Meta(description="Only these kinds of memory; empty: all.")] = []
-    session_id: Annotated[str, Meta(description="Only what was said in this session; empty: in any.")] = ""
+    task: Annotated[str, Meta(description="Only what matters to this task, the weightiest first; empty: all.")] = ""
+    thread: Annotated[str, Meta(description="Only of this thread, as other answers name it; empty: of any.")] = ""
+    session_id: Annotated[
+        str,
+        Meta(
+            max_length=512,
+            description="Only what was said in this session, beside whose turns this call is recorded; empty: in any.",
+        ),
+    ] = ""
+    everywhere: Annotated[
+        bool, Meta(description="True: from all sessions, also with a `session_id`, which then only says where you are.")
+    ] = False
     limit: Annotated[int, Meta(ge=1, le=100, description="At most so many.")] = 20
 
 
-class ListConflicts(_Times, frozen=True, kw_only=True):
+class ListConflicts(_Reading, frozen=True, kw_only=True):
     """A page of conflicts."""
 
     patient_id: PatientId
@@ -147,7 +167,7 @@ class ListConflicts(_Times, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=100, description="How many a page holds.")] = 20
 
 
-class Explain(_Times, frozen=True, kw_only=True):
+class Explain(_Reading, frozen=True, kw_only=True):
     """What is to be explained."""
 
     patient_id: PatientId
@@ -166,6 +186,16 @@ class Explain(_Times, frozen=True, kw_only=True):
     ] = 400
 
 
+class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
+    """A call of a tool of another server; calls of these tools are recorded by their `session_id`."""
+
+    tool: Annotated[str, Meta(min_length=1, description="Its name.")]
+    arguments: Annotated[str, Meta(description="What was asked, as text or JSON.")] = ""
+    result: Annotated[str, Meta(description="What came back, as text or JSON.")] = ""
+    failed: Annotated[bool, Meta(description="Whether it failed.")] = False
+    call_id: Annotated[str, Meta(description="Your id of the call, if it has one.")] = ""
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """One turn."""
 
@@ -181,6 +211,8 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     relationship: Annotated[str, Meta(description="Of a caregiver to the patient, such as `mother`.")] = ""
     name: Annotated[str, Meta(description="The speaker's name, if known.")] = ""
     said_at: Annotated[datetime | None, Meta(description="When, ISO 8601 with an offset; null: not known.")] = None
+    turn_id: Annotated[str, Meta(description="Your id of the turn; sent again, it is not said twice.")] = ""
+    tool_calls: Annotated[list[ToolCall], Meta(description="What you asked of tools in this turn.")] = []
 
 
 class AppendMessages(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +223,22 @@ class AppendMessages(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(min_length=1, max_length=512, description="The conversation: your own id for it, the same every time."),
     ]
-    messages: Annotated[list[Message], Meta(min_length=1, description="In the order in which they were said.")]
+    messages: Annotated[list[Message], Meta(description="In the order in which they were said.")] = []
+    transcript: Annotated[
+        str,
+        Meta(
+            description="Instead of messages: the whole conversation so far as text with a speaker before each turn, "
+            "WebVTT, SubRip, CSV or JSON."
+        ),
+    ] = ""
+    speakers: Annotated[
+        dict[str, str],
+        Meta(description="Of a transcript: label to speaker, such as `Speaker 1` to `patient`, `caregiver:daughter`."),
+    ] = {}
+    begins_at: Annotated[
+        datetime | None, Meta(description="Of a transcript: when the talk began, for times that count from there.")
+    ] = None
+    time_zone: Annotated[str, Meta(description="Of a transcript: the zone of times without an offset.")] = ""
     whole: Annotated[
         bool,
         Meta(
@@ -211,20 +258,31 @@ class AppendMessages(msgspec.Struct, frozen=True, kw_only=True):
                 relationship=each.relationship,
                 name=each.name,
                 said_at=each.said_at,
+                turn_id=each.turn_id,
+                tool_calls=[
+                    requests.ToolCallBody(
+                        tool=call.tool,
+                        arguments=call.arguments,
+                        result=call.result,
+                        failed=call.failed,
+                        call_id=call.call_id,
+                    )
+                    for call in each.tool_calls
+                ],
             )
             for each in self.messages
         ]
         return requests.turns(bodies, "/messages")
 
 
-class Browse(_Times, frozen=True, kw_only=True):
+class Browse(_Reading, frozen=True, kw_only=True):
     """A directory of any scope."""
 
     path: Address = "/"
     page: PageNumber = 0
 
 
-class Read(_Times, frozen=True, kw_only=True):
+class Read(_Reading, frozen=True, kw_only=True):
     """A file of any scope."""
 
     path: Annotated[str, Meta(min_length=1, description="The address of a file, such as `/patient/{id}/_index.md`.")]
@@ -269,7 +327,7 @@ def schema(shape: type[msgspec.Struct], *, bound: str | None) -> JsonSchema:
 def _names(shape: type[msgspec.Struct]) -> list[str]:
     """The arguments in the order of their importance: the times are last."""
     names = [field.name for field in msgspec.structs.fields(shape)]
-    return sorted(names, key=_Times.__struct_fields__.__contains__)
+    return sorted(names, key=_Reading.__struct_fields__.__contains__)
 
 
 def _inline(node: Any, parts: Mapping[str, Any]) -> Any:

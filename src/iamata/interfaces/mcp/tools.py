@@ -7,29 +7,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from iamata.errors import BadInput, IamataError, NotFound
 from iamata.interfaces.mcp import arguments, telling
 from iamata.interfaces.wire import answers
 from iamata.interfaces.wire.ids import to_model, whole_id
 from iamata.interfaces.wire.patients import patient_detail
 from iamata.interfaces.wire.receipts import receipt
-from iamata.interfaces.wire.sessions import session_memory
+from iamata.interfaces.wire.remembered import recalled
 from iamata.interfaces.wire.values import Json, page
 from iamata.model.access import Access
 from iamata.model.context import ContextRequest
-from iamata.model.memory import MemoryKind
 from iamata.model.reading import Listing, Seen
 from iamata.model.scope import Subject, patient
+from iamata.model.session import ToolCall
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
 
 _LINES = 100
 _FILE_TOKENS = 2000
-_MOST_HITS = 200
+# Tools that word what they tell by themselves.
+_WORDED_HERE = frozenset({"search_patient", "recall_memories", "list_conflicts", "explain"})
 
 Given = TypeVar("Given", bound=msgspec.Struct)
 
@@ -54,8 +57,39 @@ class Tool(msgspec.Struct, Generic[Given], frozen=True):
     writes: bool = False
 
     def answer(self, engine: Engine, access: Access, given: dict[str, Any], *, bound: str | None) -> Answer:
-        """Raises an IamataError."""
-        return self.ask(engine, access, arguments.read(given, self.shape, bound=bound))
+        """Raises an IamataError. A reading call that names its session is recorded beside the session's turns."""
+        asked = arguments.read(given, self.shape, bound=bound)
+        whose = "" if self.writes or not access.may_write else _patient_of(asked)
+        session = getattr(asked, "session_id", "")
+        try:
+            answer = self.ask(engine, access, asked)
+        except IamataError:
+            if whose and session:
+                _record(engine, access, whose, session, self.name, given, failed=True)
+            raise
+        if whose:
+            # Contexts and pages remember by themselves what they told.
+            if self.name in _WORDED_HERE:
+                engine.shown(whose, answer.text, access=access)
+            if session:
+                _record(engine, access, whose, session, self.name, given, failed=False)
+        return answer
+
+
+def _patient_of(asked: msgspec.Struct) -> str:
+    """The patient that a call is about; empty if it is about none."""
+    named = getattr(asked, "patient_id", "")
+    scope, _, rest = getattr(asked, "path", "").strip("/").partition("/")
+    return str(named) or (rest.partition("/")[0] if scope == "patient" else "")
+
+
+def _record(
+    engine: Engine, access: Access, patient_id: str, session: str, tool: str, given: dict[str, Any], *, failed: bool
+) -> None:
+    sent = {name: value for name, value in given.items() if name != "session_id"}
+    call = ToolCall(tool, json.dumps(sent, ensure_ascii=False, sort_keys=True), failed=failed)
+    with suppress(NotFound):  # of nobody who is registered nothing is recorded
+        engine.record_calls(patient_id, session, [call], access=access)
 
 
 def _browse_patient(engine: Engine, access: Access, given: arguments.BrowsePatient) -> Answer:
@@ -147,30 +181,22 @@ def _assemble_context(engine: Engine, access: Access, given: arguments.AssembleC
 
 
 def _recall_memories(engine: Engine, access: Access, given: arguments.RecallMemories) -> Answer:
+    found = engine.memories(
+        given.patient_id,
+        session="" if given.everywhere else given.session_id,
+        kinds=given.kinds,
+        thread=given.thread,
+        query=given.query,
+        task=given.task,
+        **given.moments,
+        access=access,
+    )
     graph = engine.graph(given.patient_id, **given.moments, access=access)
-    kinds = given.kinds or list(MemoryKind)
-    if given.query:
-        hits = engine.search(
-            patient(given.patient_id),
-            given.query,
-            kinds=[kind.value for kind in kinds],
-            limit=_MOST_HITS,
-            **given.moments,
-            access=access,
-        )
-        found = [graph.memories[hit.item] for hit in hits if hit.item in graph.memories]
-    else:
-        found = sorted(graph.memories.values(), key=lambda each: (each.said_at or each.received_at, each.id))[::-1]
-    found = [m for m in found if m.kind in kinds and given.session_id in ("", m.session)]
     shown = found[: given.limit]
-    ids = {each.id for each in shown}
+    ids = {each.memory.id for each in shown}
     links = [link for link in graph.links.values() if link.origin in ids]
-    data = [
-        session_memory(each)
-        | {"links": [{"id": x.id, "type": x.type.value, "target": x.target} for x in links if x.origin == each.id]}
-        for each in shown
-    ]
-    return Answer(telling.memories(shown, links, total=len(found)), page(data, len(found), 0, given.limit))
+    text = telling.memories([each.memory for each in shown], links, total=len(found))
+    return Answer(text, page(recalled(shown, graph), len(found), 0, given.limit))
 
 
 def _list_conflicts(engine: Engine, access: Access, given: arguments.ListConflicts) -> Answer:
@@ -211,7 +237,20 @@ def _explain(engine: Engine, access: Access, given: arguments.Explain) -> Answer
 def _append_messages(engine: Engine, access: Access, given: arguments.AppendMessages) -> Answer:
     # A mistyped id would make a patient: an agent appends to those who are registered.
     engine.patient(given.patient_id, access=access)
-    made = engine.append(given.patient_id, given.session_id, given.turns, whole=given.whole, access=access)
+    if bool(given.messages) is bool(given.transcript):
+        raise BadInput("send either messages or a transcript", place="/messages")
+    if given.transcript:
+        made = engine.append_transcript(
+            given.patient_id,
+            given.transcript.encode(),
+            session=given.session_id,
+            begins_at=given.begins_at,
+            time_zone=given.time_zone,
+            speakers=given.speakers,
+            access=access,
+        )
+    else:
+        made = engine.append(given.patient_id, given.session_id, given.turns, whole=given.whole, access=access)
     added = made.staged.messages
     text = (
         f"{added} {'turn' if added == 1 else 'turns'} added to session {json.dumps(given.session_id)} ({made.status})."
@@ -275,7 +314,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "recall_memories",
         "Recall what was said",
         "What the patient, a caregiver or a clinician said in earlier conversations, as exact quotes with who said it, "
-        "when, and which facts it supports or contradicts. Newest first; with a query, best first.",
+        "when, and which facts it supports or contradicts. Newest first; with a query or a task, best first.",
         arguments.RecallMemories,
         "A line for each memory. JSON: a page of memories with their links.",
         _recall_memories,
@@ -302,7 +341,7 @@ TOOLS: tuple[Tool[Any], ...] = (
         "append_messages",
         "Remember this conversation",
         "Add turns of a conversation about the patient to memory, as they were said. Quotes are kept and linked to the "
-        "record; nothing in the record changes. Send both the person's turns and your own.",
+        "record; nothing in the record changes. Send both the person's turns and your own, or a whole transcript.",
         arguments.AppendMessages,
         "How many turns were added. JSON: session, patient and receipt.",
         _append_messages,

@@ -222,7 +222,7 @@ def explanation(of: Explanation) -> Json:
 
 
 def ruling(of: Ruling) -> Json:
-    """What a person decided, on which records."""
+    """What a person decided, on which records or memory."""
     sides = {
         name: given({"source": ref.source, "record": ref.key, "part": ref.part})
         for name, ref in (("left", of.left), ("right", of.right))
@@ -235,6 +235,7 @@ def ruling(of: Ruling) -> Json:
             "by": of.by,
             "decidedAt": of.decided_at.isoformat(),
             **sides,
+            "memory": {"message": of.memory.message, "kind": of.memory.kind} if of.memory is not None else None,
             "field": of.field,
             "withdraws": of.withdraws,
             "reason": of.reason,

@@ -5,55 +5,55 @@ FHIR and other documents are not read here: they go to the engine as the bytes t
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, time
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated
 
 import msgspec
 
-from iamata.errors import BadInput, InvalidValue
+from iamata.engine.transcripts import (
+    MessageBody,
+    MessagesBody,
+    SessionsBody,
+    ToolCallBody,
+    TranscriptBody,
+    calls,
+    read,
+    turns,
+)
+from iamata.errors import BadInput
 from iamata.interfaces.wire.ids import check_new
 from iamata.model.context import ContextRequest
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Subject, patient
-from iamata.model.session import Session, Speaker, Turn
 from iamata.model.statement import Aspect
 
+__all__ = [
+    "ContextBody",
+    "ExplainBody",
+    "MessageBody",
+    "MessagesBody",
+    "RetractionBody",
+    "RulingBody",
+    "SearchBody",
+    "SessionsBody",
+    "ToolCallBody",
+    "ToolCallsBody",
+    "TranscriptBody",
+    "beginning",
+    "calls",
+    "check_about",
+    "context_request",
+    "labels",
+    "moment",
+    "new_session_id",
+    "read",
+    "subject",
+    "turns",
+]
 _DATE_CHARS = len("2026-02-13")
 Words = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class MessageBody(msgspec.Struct, frozen=True, rename="camel"):
-    """A turn. `speaker` and what follows are ours; without it the user is the patient and the assistant an agent."""
-
-    role: Literal["user", "assistant"]
-    content: Words
-    speaker: Speaker | None = None
-    relationship: str = ""
-    name: str = ""
-    said_at: datetime | None = None
-    turn_id: str = ""
-
-
-class TranscriptBody(msgspec.Struct, frozen=True, rename="camel"):
-    """A transcript. Without `sessionId` it opens a new session."""
-
-    messages: Annotated[list[MessageBody], msgspec.Meta(min_length=1)]
-    session_id: str | None = None
-
-
-class SessionsBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST …/ingestions/sessions`."""
-
-    sessions: Annotated[list[TranscriptBody], msgspec.Meta(min_length=1)]
-
-
-class MessagesBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST …/sessions/{sessionId}/messages`."""
-
-    messages: Annotated[list[MessageBody], msgspec.Meta(min_length=1)]
 
 
 class ContextBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -93,7 +93,8 @@ class ExplainBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RulingBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST …/rulings`: what is decided, on which statements; `field` for `value-is-right`."""
+    """The body of `POST …/rulings`: what is decided, on which statements, or on which memory; `field` for
+    `value-is-right`."""
 
     kind: RulingKind
     left: Words
@@ -108,60 +109,16 @@ class RetractionBody(msgspec.Struct, frozen=True, rename="camel"):
     source: Words
 
 
+class ToolCallsBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST …/sessions/{sessionId}/tool-calls`."""
+
+    calls: Annotated[list[ToolCallBody], msgspec.Meta(min_length=1)]
+
+
 class AdjudicationBody(msgspec.Struct, frozen=True, rename="camel"):
     """The body of `POST …/adjudications`: how many pairs a language model is asked about at most."""
 
     most: Annotated[int, msgspec.Meta(ge=1, le=200)] = 20
-
-
-Body = TypeVar("Body")
-
-_PLACE = re.compile(r" - at `(?P<path>[^`]*)`\Z")
-_BYTE = re.compile(r"\(byte (\d+)\)")
-_STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\[(\d+|\.\.\.)\]")
-
-
-def read(body: bytes, shape: type[Body]) -> Body:
-    """A JSON body as this shape. Raises BadInput with the JSON pointer; no value that was sent is in the message."""
-    try:
-        return msgspec.json.decode(body, type=shape)
-    except msgspec.ValidationError as error:
-        raise _bad(str(error)) from None
-    except UnicodeDecodeError as error:
-        raise BadInput("the body is not UTF-8", place=f"byte {error.start}") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        at = _BYTE.search(str(error))
-        raise BadInput("the body is not JSON", place=f"byte {at[1]}" if at else f"byte {len(body)}") from None
-
-
-def _bad(message: str) -> BadInput:
-    found = _PLACE.search(message)
-    said = message[: found.start()] if found else message
-    # What msgspec quotes in single quotes is a value that was sent.
-    said = said.partition("'")[0].strip() or "wrong value"
-    steps = _STEP.findall(found["path"]) if found else []
-    return BadInput(said, place="".join(f"/{name or index}" for name, index in steps))
-
-
-def turns(of: Sequence[MessageBody], at: str) -> list[Turn]:
-    """The turns of these messages; `at` is the pointer of their array."""
-    made: list[Turn] = []
-    for index, each in enumerate(of):
-        place = f"{at}/{index}"
-        speaker = each.speaker or (Speaker.AGENT if each.role == "assistant" else Speaker.PATIENT)
-        if (speaker is Speaker.AGENT) is not (each.role == "assistant"):
-            raise BadInput("the assistant is an agent, and nobody else is", place=f"{place}/speaker")
-        try:
-            made.append(Turn(speaker, each.content, each.relationship, each.name, each.said_at, each.turn_id))
-        except InvalidValue as error:
-            raise BadInput(str(error), place=place) from None
-    return made
-
-
-def continues(session: Session, sent: Sequence[Turn]) -> bool:
-    """Is what is stored the beginning of what was sent? Compares who spoke and what was said."""
-    held = [(each.turn.speaker, each.turn.text) for each in session.messages]
-    return held == [(each.speaker, each.text) for each in sent[: len(held)]]
 
 
 def subject(named: str, patient_id: str) -> Subject:
@@ -169,6 +126,26 @@ def subject(named: str, patient_id: str) -> Subject:
     if bool(named) is bool(patient_id):
         raise BadInput("name one subject: either `subject` or `patient`")
     return Subject.parse(named) if named else patient(patient_id)
+
+
+def check_about(patient_id: str, of: Sequence[MessageBody], at: str) -> None:
+    """Raises BadInput with the place of a message that names another patient."""
+    for index, each in enumerate(of):
+        if each.patient_id not in ("", patient_id):
+            raise BadInput(
+                "this names another patient: a session is about exactly one", place=f"{at}/{index}/patientId"
+            )
+
+
+def labels(said: Iterable[str], place: str) -> dict[str, str]:
+    """`label=speaker` each, such as `Speaker 1=patient`, `=before`. Raises BadInput for one without the sign."""
+    found: dict[str, str] = {}
+    for each in said:
+        label, sign, who = each.rpartition("=")
+        if not sign:
+            raise BadInput("say who a label stands for as label=speaker, such as `Speaker 1=patient`", place=place)
+        found[label.strip()] = who.strip()
+    return found
 
 
 def context_request(of: ContextBody) -> ContextRequest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from iamata.interfaces.wire.nodes import memory_fields, memory_type
 from iamata.interfaces.wire.values import Json, given, instant, instant_or_none
 from iamata.model.memory import Memory
-from iamata.model.session import Message, Session, Speaker
+from iamata.model.session import Message, RecordedCall, Session, Speaker, ToolCall
 
 
 def session(of: Session) -> Json:
@@ -33,6 +33,36 @@ def message(of: Message) -> Json:
             "name": turn.name,
             "saidAt": instant_or_none(turn.said_at),
             "turnId": turn.turn_id,
+            "toolCalls": [tool_call(each) for each in turn.calls],
+            "injected": [{"start": start, "end": end} for start, end in of.injected],
+            "receivedAt": instant(of.received_at),
+        }
+    )
+
+
+def tool_call(of: ToolCall) -> Json:
+    """A call as it was sent: `arguments` and `result` are text, which mostly is JSON."""
+    return given(
+        {
+            "tool": of.tool,
+            "arguments": of.arguments,
+            "result": of.result,
+            "failed": of.failed,
+            "calledAt": instant_or_none(of.called_at),
+            "callId": of.call_id,
+        }
+    )
+
+
+def recorded_call(of: RecordedCall) -> Json:
+    """A call with its place: `after` is the index of the turn it came with or follows, -1 before the first."""
+    return (
+        tool_call(of.call)
+        | given({"by": of.by})
+        | {
+            "id": of.id,
+            "sessionId": of.session,
+            "after": of.after,
             "receivedAt": instant(of.received_at),
         }
     )

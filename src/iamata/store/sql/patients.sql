@@ -72,6 +72,16 @@ delete from retractions where patient = :patient;
 -- Erase: what language models answered.
 delete from model_answers where patient = :patient;
 
+-- name: erase_tool_calls
+-- mark: one patient
+-- Erase: tool calls.
+delete from tool_calls where patient = :patient;
+
+-- name: erase_shown_words
+-- mark: one patient
+-- Erase: what was put into contexts.
+delete from shown_words where patient = :patient;
+
 -- name: erase_memories
 -- mark: one patient
 -- Erase: memories.

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from iamata.interfaces.cli.transcripts import transcript
 from iamata.model.document import Receipt
 
 if TYPE_CHECKING:
@@ -104,4 +103,4 @@ def send(engine: Engine, sent: Sent) -> Receipt:
     body = files(__package__).joinpath(sent.file).read_bytes()
     if sent.source:
         return engine.ingest(PATIENT, body, source=sent.source, name=sent.file)
-    return engine.append(PATIENT, SESSION, transcript(body).turns, whole=True)
+    return engine.append_transcript(PATIENT, body, session=SESSION)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from iamata.errors import NotFound
+from iamata.errors import Gone, NotFound
 from iamata.interfaces.http.asking import MOST_PER_PAGE, Here, JsonBody, Moments, Pages, When, Who, listed
 from iamata.interfaces.http.replies import json_reply
 from iamata.interfaces.http.schemas import query_schema
@@ -52,7 +52,10 @@ def list_nodes(served: Here, access: Who, patient_id: str, type: str, paging: Pa
 @router.get("/nodes/{type}/items/{node_id}", operation_id="get-node")
 def get_node(served: Here, access: Who, patient_id: str, type: str, node_id: str, when: When) -> Response:
     """One node. A fact is also found by the id of any of its members and by ids it had before."""
-    node = find(_node_type(type), _view(served, patient_id, when, access), node_id)
+    view = _view(served, patient_id, when, access)
+    node = find(_node_type(type), view, node_id)
+    if node is None and node_id in view.graph.hidden:
+        raise Gone(what="memory")
     if node is None:
         raise NotFound(what="node")
     return json_reply(node)

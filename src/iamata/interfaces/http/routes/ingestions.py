@@ -14,8 +14,9 @@ from uuid import uuid4
 import msgspec
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 
-from iamata.engine.writing import Sent, Talk
-from iamata.errors import Conflict, NotFound
+from iamata.engine.talking import Talk
+from iamata.engine.writing import Sent
+from iamata.errors import BadInput, NotFound
 from iamata.interfaces.http.asking import (
     FhirBody,
     Here,
@@ -33,12 +34,11 @@ from iamata.interfaces.http.schemas import body_schema, documents_schema, fhir_s
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.receipts import receipt, receipts, reread, split_id
-from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, continues, read, turns
+from iamata.interfaces.wire.requests import SessionsBody, TranscriptBody, check_about, labels, moment, read, turns
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
 from iamata.model.document import IngestionStatus
 from iamata.model.provenance import SourceKind
-from iamata.model.session import Turn
 
 router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["ingestions"])
 
@@ -55,6 +55,16 @@ X12 = ("application/edi-x12", "application/x12", "text/plain", "application/octe
 CdaBody = Annotated[list[Sent], Depends(documents_body(*CDA))]
 Hl7Body = Annotated[list[Sent], Depends(documents_body(*HL7V2))]
 X12Body = Annotated[list[Sent], Depends(documents_body(*X12))]
+TRANSCRIPTS = (
+    "text/plain",
+    "text/vtt",
+    "application/x-subrip",
+    "text/srt",
+    "text/csv",
+    "application/json",
+    "application/octet-stream",
+)
+TranscriptBytes = Annotated[list[Sent], Depends(documents_body(*TRANSCRIPTS))]
 AnyBody = Annotated[list[Sent], Depends(documents_body())]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=255)]
 
@@ -178,8 +188,12 @@ def ingest_sessions(
     sent = read(body, SessionsBody).sessions
     talks = [turns(each.messages, f"/sessions/{index}/messages") for index, each in enumerate(sent)]
     names = [_session_id(patient_id, each, index, key) for index, each in enumerate(sent)]
-    for name, talk in zip(names, talks, strict=True):
-        _check_continues(served, access, patient_id, name, talk)
+    for index, (name, transcript) in enumerate(zip(names, sent, strict=True)):
+        _check_session(served, access, patient_id, name)
+        if transcript.patient_id not in ("", patient_id):
+            place = f"/sessions/{index}/patientId"
+            raise BadInput("this names another patient: a session is about exactly one", place=place)
+        check_about(patient_id, transcript.messages, f"/sessions/{index}/messages")
     told = [Talk(name, talk) for name, talk in zip(names, talks, strict=True)]
     made = served.engine.append_many(patient_id, told, whole=True, source=how.source, form=False, access=access)
     settled = served.await_all(made, how.wait_s, access)
@@ -196,15 +210,61 @@ def _session_id(patient_id: str, sent: TranscriptBody, index: int, key: str | No
     return f"s-{uuid4().hex}"
 
 
-def _check_continues(served: Served, access: Access, patient_id: str, name: str, talk: list[Turn]) -> None:
-    """Refuse an edited transcript before any of the request is stored; the engine checks again as it stores."""
+@router.post("/ingestions/transcripts", operation_id="ingest-transcript", openapi_extra=documents_schema(*TRANSCRIPTS))
+def ingest_transcript(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    documents: TranscriptBytes,
+    how: Heard,
+    session: Annotated[
+        str | None, Query(description="Which conversation; goes before the one that the transcript names.")
+    ] = None,
+    format: Annotated[str | None, Query(description="json, text, vtt, srt or csv. Default: told by its bytes.")] = None,
+    begins_at: Annotated[
+        str | None,
+        Query(alias="beginsAt", description="When the talk began, ISO 8601: times of cues count from there."),
+    ] = None,
+    time_zone: Annotated[
+        str | None, Query(alias="timeZone", description="Of times without an offset: Europe/Berlin, Z, +02:00.")
+    ] = None,
+    speaker: Annotated[
+        list[str] | None,
+        Query(description="Who a label stands for: `Speaker 1=patient`, `Ms B=caregiver:daughter`; may be repeated."),
+    ] = None,
+    known_as: Annotated[
+        str | None, Query(alias="knownAs", description="The id by which the transcript names the patient, if not ours.")
+    ] = None,
+) -> Response:
+    """The transcript of one conversation, as JSON of the wire contract, text with speaker labels, WebVTT, SubRip or
+    CSV. Whole or not at all; sent again, only what is new is stored."""
+    _check_patient(served, patient_id, access)
+    if len(documents) > 1:
+        raise BadInput("send one transcript at a time", place="part 1")
+    if session is not None:
+        _check_session(served, access, patient_id, session)
+    made = served.engine.append_transcript(
+        patient_id,
+        documents[0].body,
+        session=session or "",
+        format=format or "",
+        begins_at=moment(begins_at, "beginsAt"),
+        time_zone=time_zone or "",
+        speakers=labels(speaker or [], "speaker"),
+        known_as=known_as or "",
+        source=how.source,
+        form=False,
+        access=access,
+    )
+    return json_reply(receipt(served.await_settled(made, how.wait_s, access)))
+
+
+def _check_session(served: Served, access: Access, patient_id: str, name: str) -> None:
+    """A new session has an id that the contract allows."""
     try:
-        held = served.engine.session(patient_id, name, access=access)
+        served.engine.session(patient_id, name, access=access)
     except NotFound:
         check_new(name, "session")
-        return
-    if not continues(held, talk):
-        raise Conflict("a stored turn of this session was edited, removed or reordered; nothing was stored")
 
 
 @router.get("/ingestions", operation_id="list-ingestions")

@@ -26,7 +26,8 @@ def list_review(served: Here, access: Who, patient_id: str, paging: Pages, when:
 
 @router.post("/rulings", operation_id="rule", status_code=201, openapi_extra=body_schema(RulingBody))
 def rule(served: Here, access: Who, patient_id: str, body: JsonBody) -> Response:
-    """Decide: same, not-same, value-is-right, not-this-patient. It holds for the records until it is withdrawn."""
+    """Decide: same, not-same, value-is-right, not-this-patient; memory-refused, memory-hidden, of which `left` is the
+    memory. It holds until it is withdrawn."""
     asked = read(body, RulingBody)
     made = served.engine.rule(
         patient_id,
@@ -38,6 +39,15 @@ def rule(served: Here, access: Who, patient_id: str, body: JsonBody) -> Response
         access=access,
     )
     return json_reply(ruling(made), status=201)
+
+
+@router.get("/rulings", operation_id="list-rulings")
+def list_rulings(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
+    """What people decided, the earliest first, withdrawals among it."""
+    found = served.engine.rulings(patient_id, known_at=when.known_at, access=access)
+    first = paging.number * paging.size
+    shown = [ruling(each) for each in found[first : first + paging.size]]
+    return json_reply(page(shown, len(found), paging.number, paging.size))
 
 
 @router.delete("/rulings/{ruling_id}", operation_id="withdraw-ruling", status_code=204)

@@ -14,8 +14,8 @@ from iamata.interfaces.http.schemas import body_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.receipts import receipt
-from iamata.interfaces.wire.requests import MessagesBody, read, turns
-from iamata.interfaces.wire.sessions import session, session_memory
+from iamata.interfaces.wire.requests import MessagesBody, ToolCallsBody, calls, check_about, read, turns
+from iamata.interfaces.wire.sessions import recorded_call, session, session_memory
 from iamata.interfaces.wire.values import page
 from iamata.model.access import Access
 
@@ -26,6 +26,29 @@ router = APIRouter(prefix="/v1/patients/{patient_id}/sessions", tags=["sessions"
 def get_session(served: Here, access: Who, patient_id: str, session_id: str) -> Response:
     """A session with its messages."""
     return json_reply(session(served.session(patient_id, session_id, access)))
+
+
+@router.get("/{session_id}/tool-calls", operation_id="list-tool-calls")
+def list_tool_calls(served: Here, access: Who, patient_id: str, session_id: str, paging: Pages, when: When) -> Response:
+    """What agents asked of tools in this session, in the order of its turns."""
+    found = served.engine.tool_calls(patient_id, session_id, known_at=when.known_at, access=access)
+    first = paging.number * paging.size
+    shown = [recorded_call(each) for each in found[first : first + paging.size]]
+    return json_reply(page(shown, len(found), paging.number, paging.size))
+
+
+@router.post(
+    "/{session_id}/tool-calls",
+    operation_id="record-tool-calls",
+    status_code=201,
+    openapi_extra=body_schema(ToolCallsBody),
+)
+def record_tool_calls(served: Here, access: Who, patient_id: str, session_id: str, body: JsonBody) -> Response:
+    """Record what an agent asked of tools, beside the turns. A call with a `callId` that is held is not recorded twice;
+    nothing is learned from calls."""
+    sent = calls(read(body, ToolCallsBody).calls, "/calls")
+    new = served.engine.record_calls(patient_id, session_id, sent, access=access)
+    return json_reply({"sessionId": session_id, "patientId": patient_id, "recorded": new}, status=201)
 
 
 @router.get("/{session_id}/memories", operation_id="list-session-memories")
@@ -81,7 +104,9 @@ def append_messages(
 ) -> Response:
     """Add turns at the end of a session; sent twice, they were said twice."""
     seconds = wait_s(served, wait)
-    said = turns(read(body, MessagesBody).messages, "/messages")
+    sent = read(body, MessagesBody).messages
+    check_about(patient_id, sent, "/messages")
+    said = turns(sent, "/messages")
     if not served.known(patient_id, access):
         check_new(patient_id, "patient")
     if not _has_session(served, access, patient_id, session_id):

@@ -1,0 +1,201 @@
+"""The verbs that take in talk: turns, transcripts, and the tool calls beside them. What is said is kept as it was said.
+
+What is new of a transcript is for `transcripts`, how its bytes are read for `connectors.transcripts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from iamata.connectors import transcripts as reading
+from iamata.engine.transcripts import check_words, future, one_patient, unheld, unseen
+from iamata.engine.writing import Writing
+from iamata.errors import BadInput
+from iamata.errors import Conflict as NotAsStored
+from iamata.formation.learned import echoes
+from iamata.model.access import Access
+from iamata.model.document import Receipt
+from iamata.model.identifiers import IdMint
+from iamata.model.provenance import SourceKind
+from iamata.model.scope import patient as patient_subject
+from iamata.model.session import Message, RecordedCall, Speaker, ToolCall, Turn, check_session_id
+from iamata.ports import Accepted
+
+_FORMAT = "session/v1"
+_MEDIA_TYPES = {
+    "json": "application/json",
+    "text": "text/plain",
+    "vtt": "text/vtt",
+    "srt": "application/x-subrip",
+    "csv": "text/csv",
+}
+
+
+class Talk(NamedTuple):
+    """Turns of one session; `warnings` are what their reader had to say, `media_type` what they were read from."""
+
+    session: str
+    turns: Sequence[Turn]
+    warnings: tuple[str, ...] = ()
+    media_type: str = "application/json"
+
+
+class Talking(Writing):
+    """Appending turns, reading in transcripts, recording tool calls."""
+
+    def append(
+        self,
+        patient: str,
+        session: str,
+        turns: Sequence[Turn],
+        *,
+        whole: bool = False,
+        source: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> Receipt:
+        """Add turns to a session of the patient; the first call opens it.
+
+        With `whole` the turns are the transcript so far: what is held is recognised, what is new is appended, and an
+        edited, removed or reordered turn raises Conflict (with its number) and stores nothing. Without it all turns are
+        new, but for those whose `turn_id` is held. Concurrent appends lose and double nothing; their order is the order
+        in which they were stored.
+        """
+        talks = [Talk(session, turns)]
+        return self.append_many(patient, talks, whole=whole, source=source, form=form, access=access)[0]
+
+    def append_many(
+        self,
+        patient: str,
+        talks: Sequence[Talk],
+        *,
+        whole: bool = False,
+        source: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> list[Receipt]:
+        """Add turns to several sessions of the patient, to all of them or none: a receipt for each. As `append`
+        otherwise; raises Conflict if two of them name one session, BadInput (with the turn) where a second patient
+        speaks or a text cannot be kept."""
+        access, subject = self._begin("append", "write", access, patient_subject(patient))
+        for talk in talks:
+            check_session_id(talk.session)
+        if not talks or not all(talk.turns for talk in talks):
+            raise BadInput("a session is appended to with at least one turn", place="messages")
+        if len({talk.session for talk in talks}) < len(talks):
+            raise NotAsStored("two transcripts of one request name the same session")
+        for talk in talks:
+            check_words(talk.turns)
+            one_patient(talk.turns)
+        mint = self._graphs.mint(patient)
+        for _ in range(100):
+            now = self._clock()
+            accepted: list[Accepted] = []
+            for session, turns, warnings, media_type in talks:
+                held = self._store.session(patient, session)
+                stored = held.messages if held else ()
+                fresh = unseen(turns, stored) if whole else unheld(turns, stored)
+                one_patient([*(message.turn for message in stored), *fresh])
+                receipt = self._receipt(subject, source or access.id, _FORMAT, media_type, now)
+                messages = self._messages(mint, patient, session, len(stored), fresh, now)
+                accepted.append(
+                    Accepted(
+                        receipt=msgspec.structs.replace(
+                            receipt, session=session, warnings=warnings + future(messages, now)
+                        ),
+                        source_kind=SourceKind.CONVERSATION,
+                        messages=messages,
+                    )
+                )
+            try:
+                return self._accept("append", accepted, access, form=form)
+            except NotAsStored:
+                continue  # somebody else appended first: look again at what is held
+        raise NotAsStored("the session is written to too often at once; try again")
+
+    def append_transcript(
+        self,
+        patient: str,
+        body: bytes,
+        *,
+        session: str = "",
+        format: str = "",
+        begins_at: datetime | None = None,
+        time_zone: str = "",
+        speakers: Mapping[str, str] | None = None,
+        known_as: str = "",
+        source: str = "",
+        form: bool = True,
+        access: Access | None = None,
+    ) -> Receipt:
+        """Take in the transcript of one session of the patient, whole or not at all; sent again, only what is new.
+
+        `format` is `json` (the wire contract's), `text` (a label before each turn), `vtt`, `srt` or `csv`, or empty
+        (detected). `session` goes before the one that the transcript names. `begins_at` is when the talk began, for
+        times that count from there; `time_zone` (an IANA name or an offset) of times without an offset. `speakers` says
+        who a label stands for: a speaker, or `caregiver:daughter`; the label `""` is for turns without one (`before`:
+        they go on with the turn before). `known_as` is the id by which the transcript names the patient, if not ours.
+
+        Raises BadInput with the place: an unknown speaker, a second patient, a time without a zone, a transcript that
+        cannot be read. Raises Conflict for turns that are not as stored.
+        """
+        access, _ = self._begin("append", "write", access, patient_subject(patient))
+        ids = tuple(filter(None, (patient, known_as)))
+        read = reading.read(
+            body, format=format, begins_at=begins_at, time_zone=time_zone, speakers=speakers, patients=ids
+        )
+        name = session or read.session
+        if not name:
+            raise BadInput("say which conversation this is: the transcript does not name it", place="session")
+        talk = Talk(name, read.turns, read.warnings, _MEDIA_TYPES[read.format])
+        return self.append_many(patient, [talk], whole=True, source=source, form=form, access=access)[0]
+
+    def record_calls(
+        self, patient: str, session: str, calls: Sequence[ToolCall], *, access: Access | None = None
+    ) -> int:
+        """Record beside a session of a registered patient what an agent asked of tools; how many calls were new. A call
+        with an id that this session has is the same call. Nothing is learned from calls, and no graph changes."""
+        access, subject = self._begin("record_calls", "write", access, patient_subject(patient))
+        check_session_id(session)
+        self._registered(patient)
+        if not calls:
+            raise BadInput("there is no call in what was sent", place="calls")
+        check_words([Turn(Speaker.AGENT, "", calls=tuple(calls))])
+        mint, now = self._graphs.mint(patient), self._clock()
+        recorded = [
+            RecordedCall(
+                id=mint.id("tc", (session, call.call_id)) if call.call_id else f"tc_{self._ids()}",
+                session=session,
+                after=-1,
+                call=call,
+                received_at=now,
+                by=f"{access.kind}/{access.id}",
+            )
+            for call in calls
+        ]
+        new = self._store.record_calls(patient, recorded, now)
+        self._audit("record_calls", access, subject, tuple(call.id for call in recorded))
+        return new
+
+    def _messages(
+        self, mint: IdMint, patient: str, session: str, first: int, turns: Sequence[Turn], now: datetime
+    ) -> tuple[Message, ...]:
+        """The turns as messages, with what of them had been put into a context."""
+        heard = [echoes.told(turn.text) if turn.speaker is not Speaker.AGENT else [] for turn in turns]
+        marks = {key: mint.mark(key) for marked in heard for key, _, _ in marked}
+        known = self._store.shown(patient, set(marks.values()))
+        return tuple(
+            Message(
+                mint.message(session, index, turn.speaker, turn.text),
+                session,
+                index,
+                turn,
+                now,
+                echoes.injected(marked, lambda key: marks[key] in known) if known else (),
+            )
+            for index, (turn, marked) in enumerate(zip(turns, heard, strict=True), start=first)
+        )
