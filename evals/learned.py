@@ -8,9 +8,10 @@ is none there. Symptoms of `simsum-spans` are matched by note and one of five ki
 spans have none.
 
 `medication_f1` and `allergy_f1` are micro-averaged over the sets with gold of their own (`simord`, `mts-dialog`);
-*silver* sets, and `allergy-turns` of the extractor's author (`own`), are reported beside them. `false_no_known_allergies` counts denials of all allergies where the gold of
-the dialogue names one, or none was denied and one is told. `family_leaks` counts what is told of a relative's body and
-was learned of the patient. `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
+*silver* sets, and `allergy-turns` of the extractor's author (`own`), are reported beside them.
+`false_no_known_allergies` counts denials of all allergies where the gold of the dialogue names one, or none was denied
+and one is told. `family_leaks` counts what is told of a relative's body and was learned of the patient.
+`speaker_accuracy` compares the author's role with the labelled speaker: the turns come
 labelled, so it holds the engine to the label, and does not measure a reader of transcripts. A quote that is not
 literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is the clock of this machine: the time of
 learning a dialogue over its turns, and a transcript of 500 turns.

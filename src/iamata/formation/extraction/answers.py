@@ -115,6 +115,9 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Que
         invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
         if sentence.question or sentence.tag or invites:
             last = sentence
+        elif sentence.clauses and sentence.clauses[-1].asks:  # the question that a sentence without marks ends with
+            clause = sentence.clauses[-1]
+            last = Sentence(clause.start, clause.end, (clause,), True)
     if last is None:
         return None
     question = _read_question(text[-3000:], last, before[-1][0])

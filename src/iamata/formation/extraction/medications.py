@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -116,7 +117,10 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
     """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `answering`: the
     clause answers a question about medicines, so a bare name is a use."""
     drugs = find(scene)
-    ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first))}
+    ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first, drug.last))}
+    for one, other in pairwise(drugs):  # "some nsaids, such as ibuprofen"
+        if one.first in ordered and other.first not in ordered and _is_instance(scene.words[one.last : other.first]):
+            ordered[other.first] = ordered[one.first]
     if ordered:
         scene.people.ordering = True
         told_of = [
@@ -127,7 +131,8 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
             if drug.first in ordered or _used(scene, drug, drugs)
         ]
         return [mention for mention in told_of if mention is not None]
-    told = any(phrase in " ".join(scene.words) for phrase in _TOLD)
+    text = " ".join(scene.words)
+    told = any(phrase in text for phrase in _TOLD if not (scene.people.official and phrase == "supposed to"))
     changed = _adherence(scene, drugs, carried, told)
     if changed is not None:
         return changed
@@ -144,6 +149,12 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
         if made is not None:
             mentions.append(made)
     return mentions
+
+
+def _is_instance(between: Sequence[str]) -> bool:
+    """ "Such as", "like", "for example" just before the second of two, or the two are joined."""
+    said = " ".join(between)
+    return said in ("and", "or", ",", ", and", ", or", "or even") or said.endswith(("such as", "for example", "like"))
 
 
 def _order(scene: Scene, drug: Drug, drugs: list[Drug], order: Order) -> Mention | None:

@@ -28,6 +28,8 @@ _POLITE: Final = frozenset([
     "need", "just", "then", "agent", "ai", "bot", "assistant", "computer", "the",
 ])  # fmt: skip
 _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's", "those", "which", "this"])
+# Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
+_HEARD_EARLY: Final = 12
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
 
@@ -129,6 +131,9 @@ class _Turn:
         found: list[Mention] = []
         previous: list[Mention] = earlier[-3:]
         for clause in sentence.clauses:
+            if clause.asks:  # "… are you taking it": it names what "it" may mean, and asserts nothing
+                self._speak_of(self.text[clause.start : clause.end])
+                continue
             scene = Scene(self.text, clause, self.people, self.said_at)
             made = self._clause(scene, question)
             found, made = _joined(scene, found, made, earlier)
@@ -148,7 +153,8 @@ class _Turn:
 
     def _clause(self, scene: Scene, question: answers.Question | None) -> list[Mention]:
         opened = question.open if question else ""
-        if scene.cues.of("hearsay") or reactions.is_general(scene):
+        hearsay = scene.cues.of("hearsay")
+        if reactions.is_general(scene) or any(hit.first <= _HEARD_EARLY for hit in hearsay):
             return []
         wished = [] if self.people.official else wishes.read(scene)
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
