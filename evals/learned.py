@@ -87,7 +87,7 @@ def key_of(name: str) -> str:
         return NONE
     known = [t for t in lexicon.clinical().exact(name) if t.kind in ("drug", "drug_in_context", "allergen")]
     name = known[0].concept if known else name
-    if known or "/" in name:
+    if known or name in _concepts() or "/" in name:
         return " / ".join(sorted(part.strip().lower() for part in name.split("/")))
     return " ".join(sorted(sorted(variants(spot.word), key=len)[0] for spot in split_words(name)))
 
@@ -109,6 +109,12 @@ def said_pair(memory: Memory, talk: Talk) -> Pair | None:
         if not clinician or not planned or memory.change == "taking":
             return None
     return ("medication", key_of(name), memory.polarity.value)
+
+
+@cache
+def _concepts() -> frozenset[str]:
+    kinds = ("drug", "drug_in_context", "allergen")
+    return frozenset(term.concept for kind in kinds for term in lexicon.clinical().of(kind))
 
 
 @cache

@@ -85,7 +85,8 @@ class Question(msgspec.Struct, frozen=True):
     denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
     no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
     `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
-    are known; `known`: those that the question itself leaves out."""
+    are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
+    what comes may take that back."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -101,6 +102,7 @@ class Question(msgspec.Struct, frozen=True):
     plain: bool = False
     others: bool = False
     known: tuple[str, ...] = ()
+    taken_back: bool = False
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Question | None:
@@ -300,6 +302,11 @@ def read(
                 answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change=partial), Polarity.AFFIRMED)
         if mentions:
             return mentions
+    picked = _picked(sentence, question)
+    for topic, polarity in picked:
+        answer(topic, polarity)
+    if picked:
+        return mentions
     if question.which and not question.open:
         return mentions
     if told == "yes":
@@ -315,6 +322,38 @@ def read(
         for topic in [t for t in question.topics if t.concept not in question.known]:
             answer(topic, Polarity.DENIED, certain=False)
     return mentions
+
+
+_TAKES_BACK: Final = frozenset(
+    ["oh", "wait", "well", "except", "actually", "only", "just", "but", "maybe", "sorry", "besides"]
+)
+
+
+def takes_back(words: Sequence[str]) -> bool:
+    """Does it open as what takes a denial back ("Oh wait, …", "Except …", "Well, maybe …")?"""
+    return bool(_TAKES_BACK & set(words[:3])) and len(words) <= _LONGEST_ANSWER
+
+
+def is_denial(sentence: Sentence) -> bool:
+    """ "No." or "No allergies, no.": nothing but a denial."""
+    told, after = stance(sentence.words)
+    rest = [word for word in sentence.words[after:] if word[0].isalnum()]
+    return told == "no" and len(rest) <= 3
+
+
+def allergies_of(effects: Sequence[Mention]) -> list[Mention]:
+    """What a substance does, told in answer to a question about allergies: an allergy to it."""
+    made = []
+    for effect in effects:
+        if effect.kind is MemoryKind.SIDE_EFFECT and effect.get("agent") and effect.polarity is Polarity.AFFIRMED:
+            effect = msgspec.structs.replace(
+                effect,
+                kind=MemoryKind.ALLERGY,
+                concept=CodedText(text=effect.get("agent")),
+                detail=details(reaction=effect.concept.text),
+            )
+        made.append(effect)
+    return made
 
 
 def is_bare_opening(sentence: Sentence) -> bool:
@@ -422,6 +461,35 @@ def _partial(text: str, sentence: Sentence, people: People) -> str:
     return found[0] if found and found[0] in ("skipped", "ran-out", "reduced", "stopped", "not-started") else ""
 
 
+_YES: Final = frozenset(["yes", "yeah", "yep"])
+_NO: Final = frozenset(["no", "nope"])
+
+
+def _picked(sentence: Sentence, question: Question) -> list[tuple[Topic, Polarity]]:
+    """Which of the things asked about the answer names, each affirmed or denied: "Nausea yes, vomiting no",
+    "Just sulfa, not penicillin". Only in short pieces without a verb."""
+    words = sentence.words
+    if not question.topics or len(words) > _LONGEST_ANSWER:
+        return []
+    asked = {topic.concept: topic for topic in question.topics}
+    picked: dict[str, Polarity] = {}
+    named = [hit for hit in lexicon.clinical().longest(words) if hit.term.concept in asked]
+    for hit in named:
+        before = [word for word in words[max(0, hit.first - 3) : hit.first] if word != ","]
+        after = [word for word in words[hit.last : hit.last + 2] if word != ","][:1]
+        if after and after[0] in _YES | _NO:
+            picked[hit.term.concept] = Polarity.AFFIRMED if after[0] in _YES else Polarity.DENIED
+        elif before[-1:] == ["not"] and hit.first <= 4:
+            picked[hit.term.concept] = Polarity.DENIED
+        elif (
+            len(words) <= 5
+            and (not before or before[-1] in ("just", "only", "mainly", "mostly"))
+            and (hit.last == len(words) or words[hit.last] in (",", "not", "but", "no"))
+        ):
+            picked[hit.term.concept] = Polarity.AFFIRMED
+    return [(asked[concept], polarity) for concept, polarity in picked.items()]
+
+
 def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:
     if question.negative:
         if question.open == "allergy":
@@ -438,10 +506,18 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
         answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
 
 
+def _of_sort(mention: Mention, question: Question) -> bool:
+    """An allergy of the sort that was asked for: "No, only peanuts" denies those to medicines."""
+    if mention.kind is not MemoryKind.ALLERGY:
+        return False
+    to_medicine = reactions.is_medicine(mention.concept.text)
+    return to_medicine or question.general != reactions.NO_DRUG_ALLERGIES
+
+
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
     if question.negative or question.degree:
         return
-    if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
+    if question.open == "allergy" and not question.others and not any(_of_sort(m, question) for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
     if question.open == "medication" and not own and question.plain:
         answer(Topic(MemoryKind.MEDICATION, "Medication"), Polarity.DENIED)

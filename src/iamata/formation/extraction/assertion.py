@@ -66,9 +66,16 @@ class Cues:
         return sum(word[0].isalnum() for word in self.words[start:end])
 
     def _particle(self, hit: Hit) -> bool:
-        """A "no" that answers ("No, …") negates nothing after it."""
+        """A "no" that answers ("No, …", "Not really, …") negates nothing after it."""
         after = self.words[hit.last] if hit.last < len(self.words) else ","
-        return self.words[hit.first : hit.last] == ["no"] and after == ","
+        if self.words[hit.first : hit.last] == ["no"] and after == ",":
+            return True
+        opening = [no for no in self.of("no") if no.first == hit.first == 0 and no.last > hit.last]
+        return any(self.words[no.last : no.last + 1] == [","] for no in opening)
+
+    def is_open(self, start: int, end: int) -> bool:
+        """Does nothing that ends a scope lie between these words?"""
+        return self._open(start, end)
 
     def _open(self, start: int, end: int) -> bool:
         """No terminating word, and no comma that begins something new, lies between."""

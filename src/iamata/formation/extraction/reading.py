@@ -64,20 +64,25 @@ def mentions(
         found.extend(made)
         if question is not None and question.open and answers.is_bare_opening(sentence):
             question = msgspec.structs.replace(question, topics=())
+        elif question is not None and question.open == "allergy" and answers.is_denial(sentence):
+            question = msgspec.structs.replace(question, topics=(), taken_back=True)  # "No. Oh wait, codeine."
         else:
             question = None
     return _ordered(found if speaker is None else _without_contradiction(found))
 
 
 def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
-    """Without the denial of all allergies where the same turn tells one ("… and no allergies apart from that")."""
-    told = any(
-        m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
+    """Without the denial of all allergies where the same turn tells one ("… and no allergies apart from that"), and
+    that of allergies to medicines where it tells one to a medicine."""
+    told = [
+        m.concept.text
         for m in found
-    )
-    return [
-        m for m in found if not (told and m.kind is MemoryKind.ALLERGY and m.concept.text == reactions.NO_ALLERGIES)
+        if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
     ]
+    undone = {reactions.NO_ALLERGIES} if told else set()
+    if any(reactions.is_medicine(name) for name in told):
+        undone.add(reactions.NO_DRUG_ALLERGIES)
+    return [m for m in found if not (m.kind is MemoryKind.ALLERGY and m.concept.text in undone)]
 
 
 def _order(words: Sequence[str]) -> str:
@@ -114,6 +119,7 @@ class _Turn:
         self.people = People(speaker, relationship)
         self.people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
         self.drug = ""
+        self.substance = ""  # of this turn: what "I'm allergic to it" may mean
         self.context = before[-1][1][-500:] if before else ""
         for _who, words in before[-_LOOK_BACK:]:
             self._speak_of(words[-2000:])
@@ -122,6 +128,11 @@ class _Turn:
         names = medications.bare_names([spot.word for spot in lexicon.split_words(words)])
         if names:
             self.drug = names[-1]
+
+    def _name_substance(self, scene: Scene) -> None:
+        named = scene.of("drug", "allergen")
+        if named:
+            self.substance = named[-1].term.concept
 
     def hear(self, sentence: Sentence) -> None:
         """A question: it asserts nothing, and names what "it" may mean."""
@@ -144,6 +155,7 @@ class _Turn:
             previous = made or previous
             self.people.follow(scene.words)
             self._speak_of(scene.text[clause.start : clause.end])
+            self._name_substance(scene)
             self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
         if question is not None:
@@ -161,11 +173,16 @@ class _Turn:
             return wished
         made: list[Mention | None] = [*wished]
         made += findings.read_readings(scene, context=self.context)
-        allergies = reactions.read_allergies(scene, self.drug)
+        allergies = reactions.read_allergies(scene, self.substance or self.drug, here=bool(self.substance))
         effects = [] if allergies else reactions.read_effects(scene, self.drug)
+        if opened == "allergy" and effects:
+            allergies, effects = answers.allergies_of(effects), []
         if opened == "allergy" and not allergies and not effects:
             opens, after = answers.stance(scene.words)
-            if opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
+            back = question is not None and question.taken_back
+            if back and not answers.takes_back(scene.words):
+                pass
+            elif opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
@@ -187,6 +204,7 @@ class _Turn:
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
+    person = scene.owner(named[0].first, named[0].last) if named else None  # "cats" and "dogs" are no persons here
     doubted = any(
         pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
         for pair in [scene.words[at : at + 2] for at in range(len(scene.words))]
@@ -198,6 +216,7 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
             hit.first,
             hit.last,
             dated=False,
+            person=person,
             polarity=Polarity.AFFIRMED if doubted else None,
             certain=False if doubted else None,
         )
@@ -219,6 +238,8 @@ def _joined(
         for wrong in [m for m in last if m.kind in kinds]:
             (found if wrong in found else earlier).remove(wrong)
         return found, made
+    if clause.joined and last and not made and scene.cues.of("retraction"):
+        return [_retracted(m) if m in last else m for m in found], made
     if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
@@ -226,6 +247,13 @@ def _joined(
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made
+
+
+def _retracted(mention: Mention) -> Mention:
+    """What was believed and is taken back ("… but it turns out I'm not") is denied."""
+    if mention.kind in (MemoryKind.ALLERGY, MemoryKind.CONDITION) and mention.polarity is Polarity.AFFIRMED:
+        return msgspec.structs.replace(mention, polarity=Polarity.DENIED)
+    return mention
 
 
 def _mended(scene: Scene, wrong: Mention) -> Mention | None:
@@ -236,9 +264,10 @@ def _mended(scene: Scene, wrong: Mention) -> Mention | None:
     if wrong.kind not in (MemoryKind.MEDICATION, MemoryKind.ADHERENCE, MemoryKind.ALLERGY) or not names:
         return None
     hit = names[0]
+    of_all = wrong.concept.text.startswith("Known ")  # "No. Oh wait, codeine.": that one is told
     return scene.mention(
         wrong.kind, hit.term.concept, hit.first, hit.last,
-        polarity=wrong.polarity, temporality=wrong.temporality, change=wrong.change,
+        polarity=Polarity.AFFIRMED if of_all else wrong.polarity, temporality=wrong.temporality, change=wrong.change,
     )  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from iamata.terminology.lexicon import Spot, split_words
 
 _END: Final = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|[\r\n]+")
 _ABBREVIATION: Final = re.compile(r"(?:^|[\s(])(?:dr|mr|mrs|ms|st|vs|approx|e\.g|i\.e|etc|a\.m|p\.m|mg|ml|q\.d)$", re.I)
-# Longer stretches without an end are cut, where a clause may begin or else at a blank, so that one endless line costs no
-# more than many short ones.
+# Longer stretches without an end are cut, where a clause may begin or else at a blank, so that one endless line costs
+# no more than many short ones.
 _LONGEST: Final = 1200
 _MAY_BEGIN: Final = re.compile(r"\s(?=(?:and|so|but|okay|ok|alright|because|then|let['’]s)\s)", re.I)
 # Talk written down without marks: a sentence of so many words with fewer than one comma in twenty.
@@ -202,9 +202,7 @@ def _clauses(spots: Sequence[Spot]) -> Iterator[Clause]:
             cuts.append(mended[at])
             repairs.add(mended[at])
             at = mended[at]
-        elif unmarked and _opens_unmarked(words, at):
-            cuts.append(at)
-        elif _starts(words, at) and not _continues(words, cuts[-1], at):
+        elif (unmarked and _opens_unmarked(words, at)) or (_starts(words, at) and not _continues(words, cuts[-1], at)):
             cuts.append(at)
         at += 1
     cuts = sorted({cut for cut in cuts if cut < len(words)})
