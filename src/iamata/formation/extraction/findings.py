@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from iamata.formation.extraction.amounts import find_frequencies, find_severity
+from iamata.formation.extraction.assertion import Assertion
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
@@ -141,13 +142,10 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         kind = MemoryKind.SIDE_EFFECT
     if finding.condition and any(_HISTORY.search(" ".join(h.term.words)) for h in scene.cues.of("historical")):
         kind = MemoryKind.HISTORY  # "history of hypertension": told of the past, and not thereby over
-    assertion = scene.cues.assess(finding.first, finding.last)
+    assertion = assess(scene, finding)
     temporality = assertion.temporality
     if temporality is Temporality.HYPOTHETICAL:
         return None  # a supposed symptom says nothing of the patient
-    text = " ".join(scene.words)
-    if assertion.polarity is Polarity.AFFIRMED and temporality is Temporality.CURRENT and _past(scene, finding, text):
-        temporality = Temporality.PAST
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
     severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
     often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if told else []
@@ -159,12 +157,21 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
     )  # fmt: skip
 
 
+def assess(scene: Scene, finding: Finding) -> Assertion:
+    """How the clause asserts a finding: by its cues, and past where a simple past and a time say so."""
+    found = scene.cues.assess(finding.first, finding.last)
+    now = found.polarity is Polarity.AFFIRMED and found.temporality is Temporality.CURRENT
+    if now and _past(scene, finding, " ".join(scene.words)):
+        return msgspec.structs.replace(found, temporality=Temporality.PAST)
+    return found
+
+
 def _past(scene: Scene, finding: Finding, text: str) -> bool:
     if any(word in text for word in _DIAGNOSED) or any(when.begins for when in scene.times):
         return False
     if not scene.cues.past_tense(finding.first):
         return False
-    if finding.condition:
+    if finding.condition or scene.cues.earlier(finding.last):
         return True
     today = scene.said_at.date().isoformat() if scene.said_at else None
     return any(when.date != today for when in scene.times)
@@ -204,12 +211,33 @@ _READINGS: Final = (
     ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),
     ("HbA1c", _pattern("a1c|hba1c|hemoglobin a1c", r"(\d{1,2}(?:\.\d)?)", "%|percent")),
 )
+# What a bare number after a question about a reading may be, by what the question names.
+_ASKED: Final = (
+    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 20, 700),
+    ("Body temperature", re.compile(r"\b(?:temperature|temp)\b", re.IGNORECASE), 34, 110),
+    ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
+    ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
+    ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|sats?|saturation)\b", re.IGNORECASE), 50, 100),
+    ("HbA1c", re.compile(r"\ba1c\b", re.IGNORECASE), 4, 20),
+)
+_BARE: Final = re.compile(
+    r"^(?:(?:yeah|yes|yep|um+|uh|well|oh|so|i think|let me see|let's see)\W+)*"
+    r"(?:(?:it|that)(?:['’]s| is| was| came back(?: at)?)\s+|i(?:['’]m| am| was)(?: at)?\s+|was\s+|at\s+)?"
+    rf"(?:about|around|like|maybe|at|roughly|just|only)?\s*{_NUMBER}"
+    r"(?:\s*(mg/dl|mmol/l|mmol|pounds?|lbs?|kilos?|kgs?|percent|%|degrees?|bpm))?" + _NOT_THEN,
+    re.IGNORECASE,
+)
+_ON_SCALE: Final = re.compile(
+    rf"\b(?:i['’]m|i am|(?:he|she)['’]s|at|to)\s+(?:now\s+)?(?:at\s+|about\s+)?{_NUMBER}\s*"
+    r"(pounds?|lbs?|kilos?|kgs?|kilograms?)\b",
+    re.IGNORECASE,
+)
 _CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|put on|drop|dropped)\b", re.IGNORECASE)
 
 
-def read_readings(scene: Scene, *, context: str = "") -> list[Mention]:
+def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[Mention]:
     """Home readings as told: the value as said (142/88, 39.2), and the unit if it is said. `context` is the question
-    or sentence that says what the numbers are."""
+    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does."""
     text, start, end = scene.text, scene.clause.start, scene.clause.end
     stretch = text[start:end]
     mentions = []
@@ -224,6 +252,15 @@ def read_readings(scene: Scene, *, context: str = "") -> list[Mention]:
         if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
             continue
         mentions.append(_reading(scene, concept, found, found[1], found[2] or ""))
+    scale = _ON_SCALE.search(stretch)
+    weighed = scale and re.search(r"\b(?:scale|weigh\w*)\b", f"{context} {text[:end][-200:]}")
+    if not mentions and scale and weighed and not _CHANGE_WORDS.search(stretch):
+        mentions.append(_reading(scene, "Body weight", scale, scale[1], scale[2]))
+    bare = _BARE.search(stretch) if asked and not mentions else None
+    for concept, names, least, most in _ASKED if bare else ():
+        if bare and names.search(asked) and least <= float(bare[1]) <= most:
+            mentions.append(_reading(scene, concept, bare, bare[1], bare[2] or ""))
+            break
     return [mention for mention in mentions if mention is not None]
 
 

@@ -48,6 +48,7 @@ _CLAIMS: Final = {
     "i've": frozenset(["had", "been", "got"]),
     "i'm": frozenset(["on", "taking", "having", "feeling", "allergic", "diabetic"]),
 }  # fmt: skip
+_KEPT: Final = frozenset(["records", "record", "log", "logs", "notes", "diary", "chart", "charts", "list", "readings"])
 _CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
 
 
@@ -76,7 +77,7 @@ class People:
         self._speaker = speaker
         self.official = speaker in (Speaker.CLINICIAN, Speaker.COORDINATOR)
         self.orders = self.official or speaker is None  # a note orders as its clinician does
-        self._relationship = _normal(relationship)
+        self.relationship = _normal(relationship)
         self._carried: Person | None = None
         self._topic: Person | None = None
         self.ordering = False  # a clinician has ordered a medicine in this turn
@@ -174,7 +175,7 @@ class People:
             return SOMEBODY if kind == "other" else Person(Experiencer.FAMILY)
         possessed = owner in ("his", "her", "their", "your", "patient's")
         if self._speaker is Speaker.CAREGIVER and not possessed:
-            composed = lexicon.composed().get((self._relationship, relation))
+            composed = lexicon.composed().get((self.relationship, relation))
             if composed == "patient":
                 return (
                     PATIENT
@@ -212,6 +213,8 @@ class People:
         if word in _WE:
             return PATIENT
         if word == "my":
+            if self._topic is not None and _KEPT & set(words[at + 1 : at + 6]):
+                return subject  # "my blood pressure records", kept of somebody else
             named = people.get(at + 1)
             far = people.get(at + 2)
             if (named and named.term.kind != "informant") or (far and far.term.kind == "relative"):
@@ -234,7 +237,7 @@ class People:
             return PATIENT
         if words[at] == "me":
             return PATIENT
-        relation = self._relationship
+        relation = self.relationship
         if not relation or relation in _SPOUSES or relation in _NOT_BLOOD:
             return Person(Experiencer.OTHER, relation)
         return Person(Experiencer.FAMILY, relation)

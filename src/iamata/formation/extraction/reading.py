@@ -11,11 +11,20 @@ from typing import Final
 
 import msgspec
 
-from iamata.formation.extraction import answers, findings, medications, reactions, wishes
+from iamata.formation.extraction import (
+    answers,
+    ellipsis,
+    findings,
+    medications,
+    questions,
+    reactions,
+    social,
+    wishes,
+)
 from iamata.formation.extraction.mention import Mention
-from iamata.formation.extraction.people import People
+from iamata.formation.extraction.people import People, Person
 from iamata.formation.extraction.scene import Scene
-from iamata.formation.extraction.segmentation import Sentence, sentences
+from iamata.formation.extraction.segmentation import Clause, Sentence, sentences
 from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
@@ -30,6 +39,8 @@ _POLITE: Final = frozenset([
 _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's", "those", "which", "this"])
 # Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
 _HEARD_EARLY: Final = 12
+_SHORT: Final = 8
+_ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
 
@@ -49,7 +60,7 @@ def mentions(
     """
     turn = _Turn(text, before, said_at, speaker, relationship)
     found: list[Mention] = []
-    question = answers.asked(before, speaker)
+    question = questions.asked(before, speaker, turn.people.relationship)
     for sentence in sentences(text):
         order = _order(sentence.words)
         if order == "machine":
@@ -58,17 +69,29 @@ def mentions(
             turn.hear(sentence)
             question = None
             continue
+        if question is not None and question.continued and sentence.words[0] not in _ADDS:
+            question = None
         made = turn.read(sentence, found, question)
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
         found.extend(made)
         if question is not None and question.open and answers.is_bare_opening(sentence):
             question = msgspec.structs.replace(question, topics=())
+        elif question is not None and question.open and _goes_on(question, sentence, made):
+            question = msgspec.structs.replace(question, topics=(), continued=True)
         elif question is not None and question.open == "allergy" and answers.is_denial(sentence):
             question = msgspec.structs.replace(question, topics=(), taken_back=True)  # "No. Oh wait, codeine."
         else:
             question = None
     return _ordered(found if speaker is None else _without_contradiction(found))
+
+
+def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Mention]) -> bool:
+    """A short answer with names to which more may be added: "Sulfa. And bees."."""
+    kind = MemoryKind.ALLERGY if question.open == "allergy" else MemoryKind.MEDICATION
+    return len(sentence.words) <= _SHORT and any(
+        mention.kind is kind and mention.polarity is Polarity.AFFIRMED for mention in made
+    )
 
 
 def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
@@ -121,6 +144,7 @@ class _Turn:
         self.drug = ""
         self.substance = ""  # of this turn: what "I'm allergic to it" may mean
         self.context = before[-1][1][-500:] if before else ""
+        self.asked = before[-1][1][-500:] if before and before[-1][0] is not speaker and "?" in before[-1][1] else ""
         for _who, words in before[-_LOOK_BACK:]:
             self._speak_of(words[-2000:])
 
@@ -138,14 +162,19 @@ class _Turn:
         """A question: it asserts nothing, and names what "it" may mean."""
         self._speak_of(self.text[sentence.start : sentence.end])
 
-    def read(self, sentence: Sentence, earlier: list[Mention], question: answers.Question | None) -> list[Mention]:
+    def read(self, sentence: Sentence, earlier: list[Mention], question: questions.Question | None) -> list[Mention]:
         found: list[Mention] = []
         previous: list[Mention] = earlier[-3:]
+        last: Clause | None = None
         for clause in sentence.clauses:
             if clause.asks:  # "… are you taking it": it names what "it" may mean, and asserts nothing
                 self._speak_of(self.text[clause.start : clause.end])
                 continue
             scene = Scene(self.text, clause, self.people, self.said_at)
+            if last is not None and (person := ellipsis.owner(clause, self.people)) is not None:
+                found.extend(ellipsis.read(clause, last, self._clause(self._scene(last, person), None)))
+                continue
+            last = clause
             made = self._clause(scene, question)
             found, made = _joined(scene, found, made, earlier)
             told = [
@@ -158,12 +187,18 @@ class _Turn:
             self._name_substance(scene)
             self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
+            self.asked = ""
         if question is not None:
+            picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
+            found = [mention for mention in found if mention.concept.text not in picked]
             found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
 
-    def _clause(self, scene: Scene, question: answers.Question | None) -> list[Mention]:
+    def _scene(self, clause: Clause, owner: Person) -> Scene:
+        return Scene(self.text, clause, self.people, self.said_at, owner)
+
+    def _clause(self, scene: Scene, question: questions.Question | None) -> list[Mention]:
         opened = question.open if question else ""
         hearsay = scene.cues.of("hearsay")
         if reactions.is_general(scene) or any(hit.first <= _HEARD_EARLY for hit in hearsay):
@@ -172,7 +207,7 @@ class _Turn:
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
             return wished
         made: list[Mention | None] = [*wished]
-        made += findings.read_readings(scene, context=self.context)
+        made += findings.read_readings(scene, context=self.context, asked=self.asked)
         allergies = reactions.read_allergies(scene, self.substance or self.drug, here=bool(self.substance))
         effects = [] if allergies else reactions.read_effects(scene, self.drug)
         if opened == "allergy" and effects:
@@ -197,7 +232,7 @@ class _Turn:
         if not allergies:
             told = {m.concept.text for m in effects} | {m.get("reaction") for m in effects}
             made += [m for m in findings.read(scene) if m.concept.text not in told]
-        made += wishes.read_habits(scene, self.speaker)
+        made += social.read(scene, self.speaker)
         return [m for m in made if m is not None]
 
 

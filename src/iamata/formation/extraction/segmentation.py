@@ -325,6 +325,7 @@ def _marks_turn(words: Sequence[str], at: int) -> bool:
     return after in _SUBJECTS or after in _DETERMINERS or after in _TURNS
 
 
+_ELIDED: Final = frozenset(["do", "does", "did", "am", "is", "are", "has", "have", "was"])
 _TURNS: Final = frozenset(
     ["and", "so", "well", "let's", "now", "um", "then", "but", "any", "for", "okay", "alright", "great", "good", "do",
      "are", "have", "did", "what", "how"]
@@ -345,6 +346,10 @@ def _starts(words: Sequence[str], at: int) -> bool:
         )
     if word not in _JOINS:
         return False
+    elided = at + 1 if nxt in ("so", "neither", "nor") else at
+    follows = words[elided + 1] if elided + 2 < len(words) else ""
+    if words[elided] in ("so", "neither", "nor") and follows in _ELIDED:
+        return True  # "… and so do I"
     if word == "," and nxt in ("and", "so", "then", "or", "but", "because") and at + 2 < len(words):
         return nxt in ("and", "so", "then", "or") and _starts(words, at + 1)
     if word == "so" and nxt not in _SUBJECTS:
