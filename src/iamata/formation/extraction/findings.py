@@ -148,6 +148,12 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         return None  # a supposed symptom says nothing of the patient
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
     severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
+    if (
+        finding.condition and finding.first and assertion.polarity is Polarity.AFFIRMED
+    ):  # "severe gout", right before it
+        severity = find_severity(
+            scene.text, scene.clause.spots[max(0, finding.first - 2)].start, _begin(scene, finding)
+        )
     often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if told else []
     side = "" if finding.condition and finding.side == "bilateral" else finding.side
     return scene.mention(
@@ -155,6 +161,10 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         temporality=temporality,
         detail={"severity": severity, "laterality": side, "frequency": often[0].text if often else ""},
     )  # fmt: skip
+
+
+def _begin(scene: Scene, finding: Finding) -> int:
+    return scene.clause.spots[finding.first].start
 
 
 def assess(scene: Scene, finding: Finding) -> Assertion:

@@ -307,6 +307,12 @@ def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | N
 def _once(scene: Scene, drug: Drug) -> bool:
     """ "I took ibuprofen yesterday": a use in the past, not a regimen."""
     before = scene.words[: drug.first]
+    usual = " ".join(scene.words[drug.last :])
+    own = before[-1:] == ["my"] and any(
+        when.said.lower().startswith(("this ", "today", "last night")) for when in scene.times
+    )
+    if own or "as usual" in usual or "like always" in usual or "as always" in usual:
+        return False  # "I had my prednisone this morning": the regimen goes on
     return any(w in ("took", "had", "tried", "used", "gave", "got") for w in before) and bool(scene.times) and not any(
         when.begins for when in scene.times
     ) and not find_frequencies(scene.text, scene.clause.start, scene.clause.end)  # fmt: skip

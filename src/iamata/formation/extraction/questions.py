@@ -111,6 +111,14 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
     return msgspec.structs.replace(question, family=True, topics=relatives)
 
 
+def own(text: str, sentence: Sentence) -> Question | None:
+    """What a speaker asks and goes on to answer: "Smoking? Never."; None when it is no mere name."""
+    if len(sentence.words) > 3 or not sentence.clauses:
+        return None
+    found = _read_question(text, sentence, Speaker.CLINICIAN, "")
+    return found if found.topics or found.open else None
+
+
 def _of_names(sentence: Sentence) -> bool:
     """It only makes sure of a name ("You mean the coated aspirin?"), so what it is about stands before it."""
     words = sentence.words

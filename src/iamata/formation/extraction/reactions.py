@@ -165,7 +165,7 @@ def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
         if (
             0 <= hit.first - cue.last <= _AFTER
             or hit.last == cue.first
-            or (0 <= cue.first - hit.last <= _BEFORE and "to" not in scene.words[cue.first : cue.last + 1])
+            or (0 <= cue.first - hit.last <= _BEFORE and not _to_follows(scene, cue))
         ) and not any(first < hit.last and hit.first < last for first, last, _c in named):
             named.append((hit.first, hit.last, hit.term.concept))
     to = [at for at in range(cue.last - 1, min(cue.last + 4, len(scene.words))) if scene.words[at] == "to"]
@@ -173,6 +173,12 @@ def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
         named = _compounded(scene, cue, named)
         return [n for n in named if not to or n[0] > to[0] or n[1] <= cue.first] or named
     return _said_after(scene, to[0] + 1) if to else []
+
+
+def _to_follows(scene: Scene, cue: Hit) -> bool:
+    """ "Allergic to …", with something after it; not "latex is the one thing I'm allergic to"."""
+    at = next((at for at in range(cue.first, min(cue.last + 1, len(scene.words))) if scene.words[at] == "to"), None)
+    return at is not None and at + 1 < len(scene.words)
 
 
 def _compounded(scene: Scene, cue: Hit, named: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:

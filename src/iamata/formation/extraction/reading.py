@@ -67,7 +67,7 @@ def mentions(
             continue
         if sentence.question:
             turn.hear(sentence)
-            question = None
+            question = questions.own(text, sentence)
             continue
         if question is not None and question.continued and sentence.words[0] not in _ADDS:
             question = None
@@ -326,6 +326,18 @@ def _caused(
             detail["reaction_said"] = said
         whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
         return [whole if m is allergy else m for m in found], []
+    own_allergy = next((m for m in made if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED), None)
+    felt = [
+        m for m in last if m.kind in (MemoryKind.SYMPTOM, MemoryKind.SIDE_EFFECT) and m.polarity is Polarity.AFFIRMED
+    ]
+    if (
+        own_allergy
+        and felt
+        and not own_allergy.get("reaction")
+        and own_allergy.anchor_end - own_allergy.anchor_start <= 4
+    ):
+        detail = tuple(sorted((dict(own_allergy.detail) | {"reaction": felt[-1].concept.text}).items()))
+        return found, [msgspec.structs.replace(m, detail=detail) if m is own_allergy else m for m in made]
     stopped = next((m for m in last if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
     if stopped and symptoms:
         made = [_effect(m, stopped.concept.text) if m in symptoms else m for m in made]
