@@ -177,7 +177,7 @@ def _read(name: str) -> list[Term]:
 @cache
 def clinical() -> Lexicon:
     """Drugs, symptoms, conditions and allergens. Kinds: drug, drug_in_context (an everyday word too), medicine (any
-    medicine), symptom, condition, allergen."""
+    medicine), symptom, condition, procedure, allergen; everyday hides an everyday phrase."""
     return Lexicon(term for name in ("drugs", "symptoms", "conditions", "allergens") for term in _read(name))
 
 

@@ -12,8 +12,8 @@ from typing import Final, Protocol
 
 import msgspec
 
-from iamata.formation.extraction import medications, reactions
-from iamata.formation.extraction.amounts import Amount, find_frequencies, find_severity
+from iamata.formation.extraction import findings, medications, reactions
+from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
@@ -129,6 +129,10 @@ def read(
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
+    if not told and (shown := _shown(text, sentence, question, own, people, said_at)):
+        for topic, changes in shown:
+            answer(topic, Polarity.AFFIRMED, **changes)
+        return mentions
     habits = [topic for topic in question.topics if topic.kind in (MemoryKind.SOCIAL, MemoryKind.MEDICATION)]
     often = find_frequencies(text, span[0], span[1])
     if not told and habits and often and len(question.topics) == len(habits) and not own and _begins(often, span, text):
@@ -163,6 +167,49 @@ def read(
         for topic in [t for t in question.topics if t.concept not in question.known]:
             answer(topic, Polarity.DENIED, certain=False)
     return mentions
+
+
+_ONLY_WHEN: Final = frozenset(["when", "if", "after", "at", "in", "on", "with", "during", "while", "whenever"])
+_LIMITS: Final = frozenset(["just", "only", "mostly", "usually", "mainly", "sometimes"])
+_COURSE: Final = frozenset(
+    ["worse", "better", "same", "bad", "terrible", "awful", "improving", "worsening", "constant"]
+)
+_ENDED: Final = frozenset(["gone", "went", "stopped", "over"])
+
+
+def _shown(
+    text: str, sentence: Sentence, question: Question, own: Sequence[Mention], people: People, said_at: datetime | None
+) -> list[tuple[Topic, dict[str, object]]]:
+    """What an answer takes for granted that says neither yes nor no: "both", "ten milligrams" of a medicine asked
+    about, "worse at night" and "just when I climb stairs" of a symptom."""
+    words = sentence.words
+    if own or not words or "not" in words:
+        return []
+    if words in (["both"], ["all", "of", "them"], ["all", "of", "those"], ["all", "of", "it"]):
+        return [(topic, {}) for topic in question.topics]
+    if len(question.topics) != 1 or question.family:
+        return []
+    topic = question.topics[0]
+    doses = find_doses(text, sentence.start, sentence.end)
+    if topic.kind is MemoryKind.MEDICATION and question.which and doses:
+        often = find_frequencies(text, sentence.start, sentence.end)
+        return [(topic, {"detail": details(dose=doses[0].text, frequency=often[0].text if often else "")})]
+    if topic.kind is not MemoryKind.SYMPTOM:
+        return []
+    if {"where", "which"} & {spot.word for spot in lexicon.split_words(question.text)[:3]}:
+        scene = Scene(text, sentence.clauses[0], people, said_at)
+        asked = Mention(
+            kind=topic.kind, concept=CodedText(text=topic.concept), start=0, end=1, anchor_start=0, anchor_end=1
+        )
+        part = findings.repaired_part(scene, asked)
+        if part is None or part.concept.text == topic.concept:
+            return []
+        return [(Topic(topic.kind, part.concept.text), {"detail": part.detail})]
+    if words[0] in _LIMITS and words[1:2] != [] and words[1] in _ONLY_WHEN:
+        return [(topic, {})]
+    if question.which and _ENDED & set(words[:4]):
+        return [(topic, {"temporality": Temporality.PAST})]
+    return [(topic, {})] if question.which and _COURSE & set(words[:4]) and not question.lasting else []
 
 
 _SMALL: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -30,7 +30,9 @@ def owner(clause: Clause, people: People) -> Person | None:
     bare = (words[0] in _SUBJECTS and words[1:2] != [] and words[1] in _AUX and words[2:] in ([], ["not"])) or (
         words[0] in _SHORT and words[1:] == ["not"]
     )
-    inverted = words[0] in ("so", "neither", "nor") and words[1:2] != [] and words[1] in _AUX and len(words) > 2
+    # "… and so do I": the conjunctions before it are no part of a clause
+    turned = clause.joined and words[0] in _AUX and len(words) > 1 and words[1] not in ("you", "we")
+    inverted = turned or (words[0] in ("so", "neither", "nor") and len(words) > 2 and words[1] in _AUX)
     if not bare and not inverted:
         return None
     return people.owner(words, len(words), len(words))

@@ -28,13 +28,15 @@ _BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", 
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A symptom or condition named at words `first`:`last`; `side` left, right, bilateral or empty."""
+    """A symptom, condition or operation (then both `condition` and `procedure`) named at words `first`:`last`; `side`
+    left, right, bilateral or empty."""
 
     first: int
     last: int
     concept: str
     condition: bool
     side: str = ""
+    procedure: bool = False
 
 
 def find(scene: Scene) -> list[Finding]:
@@ -42,14 +44,19 @@ def find(scene: Scene) -> list[Finding]:
     composed = _composed(scene)
     covered = [(f.first, f.last) for f in composed]
     found = list(composed)
-    for hit in scene.of("symptom", "condition"):
+    for hit in scene.of("symptom", "condition", "procedure"):
         if any(a <= hit.first < b or hit.first <= a < hit.last for a, b in covered) and len(hit.term.words) < 3:
             continue
         overlapping = [f for f in composed if f.first < hit.last and hit.first < f.last]
         found = [f for f in found if f not in overlapping]
         found.append(
             Finding(
-                hit.first, hit.last, hit.term.concept, hit.term.kind == "condition", _side(scene, hit.first, hit.last)
+                hit.first,
+                hit.last,
+                hit.term.concept,
+                hit.term.kind != "symptom",
+                _side(scene, hit.first, hit.last),
+                hit.term.kind == "procedure",
             )
         )
     unique: dict[tuple[str, str], Finding] = {}
@@ -146,6 +153,11 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
     temporality = assertion.temporality
     if temporality is Temporality.HYPOTHETICAL:
         return None  # a supposed symptom says nothing of the patient
+    if finding.procedure:  # "I had my appendix out" is of the past, "I'm getting my knee replaced" a plan
+        ahead = scene.planned_ahead or scene.cues.planned(finding.first)
+        planned = ahead or bool({"getting", "having", "scheduled"} & set(scene.words[: finding.last]))
+        kind = MemoryKind.PLAN if planned else MemoryKind.HISTORY
+        temporality = Temporality.PLANNED if planned else temporality
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
     severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
     if (
@@ -190,7 +202,9 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
 _HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)
-_PRESSURE_WORDS: Final = re.compile(r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff)\b", re.IGNORECASE)
+_PRESSURE_WORDS: Final = re.compile(
+    r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff|readings?|numbers)\b", re.IGNORECASE
+)
 _FILL: Final = r"(?:\W+(?!but\b)[\w'’]+){0,7}?\W+"
 _NOT_THEN: Final = r"(?![\d/])(?!\s*(?:times?|pills?|tablets?|days?|weeks?|months?|units?|hours?|lit|l\b|a\b))"
 
@@ -227,7 +241,7 @@ _ASKED: Final = (
     ("Body temperature", re.compile(r"\b(?:temperature|temp)\b", re.IGNORECASE), 34, 110),
     ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
     ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
-    ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|sats?|saturation)\b", re.IGNORECASE), 50, 100),
+    ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|oximeter|sats?|saturation)\b", re.IGNORECASE), 50, 100),
     ("HbA1c", re.compile(r"\ba1c\b", re.IGNORECASE), 4, 20),
 )
 _BARE: Final = re.compile(

@@ -44,7 +44,8 @@ _NOT_BLOOD: Final = frozenset(
 # How often another person must be spoken of in a few turns for the talk to be about that person.
 _TALK_OF: Final = 3
 _CLAIMS: Final = {
-    "i": frozenset(["have", "had", "feel", "felt", "take", "took", "get", "got", "am", "hurt", "suffer"]),
+    "i": frozenset(["have", "had", "feel", "felt", "take", "took", "get", "got", "am", "hurt", "suffer", "live",
+                    "lived", "smoke", "smoked", "drink", "drank", "work", "worked", "weigh", "sleep", "skip", "quit"]),
     "i've": frozenset(["had", "been", "got"]),
     "i'm": frozenset(["on", "taking", "having", "feeling", "allergic", "diabetic"]),
 }  # fmt: skip
@@ -259,7 +260,7 @@ class People:
         """ "… runs in the family", "nobody in my family", "… on my mom's side", "… in my father"."""
         joined = lexicon.cues().every(words)
         if any(hit.term.kind == "family_any" and (hit.last <= first or hit.first >= last) for hit in joined):
-            named = self.relative(words) if "side" not in words else None
+            named = self.relative(words) if "side" not in words and not _of_theirs(words) else None
             return (
                 named if named is not None and named.experiencer is Experiencer.FAMILY else Person(Experiencer.FAMILY)
             )
@@ -292,6 +293,11 @@ _FINITE_HINT: Final = frozenset(
      "take", "takes", "took", "get", "gets", "got", "feel", "feels", "it's", "we", "don't", "doesn't", "didn't",
      "haven't", "hasn't", "isn't", "wasn't", "stopped", "started", "hurts", "hurt", "can't", "keeps", "no"]
 )  # fmt: skip
+
+
+def _of_theirs(words: Sequence[str]) -> bool:
+    """ "… is all over my mother's family": of no relative that is named."""
+    return any(words[hit.last : hit.last + 1] == ["family"] for hit in lexicon.kinship().longest(words))
 
 
 def _within(words: Sequence[str], at: int) -> bool:

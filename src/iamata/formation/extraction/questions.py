@@ -176,7 +176,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         for kind, concept in HABITS.items():
             if scene.cues.of(kind) and not drugs:
                 topics.append(Topic(MemoryKind.SOCIAL, concept))
-        if not drugs and not change and _asks_medicines(scene):
+        of_sort = any("any" in scene.words[max(0, drug.first - 2) : drug.first] for drug in drugs)
+        if (of_sort or not drugs) and not change and (of_sort or _asks_medicines(scene)):
             opened = "medication"
         for finding in findings.find(scene):
             if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):

@@ -54,6 +54,9 @@ _OTHERS: Final = frozenset(["other", "others", "else", "otherwise", "additional"
 _BUT: Final = frozenset(["besides", "except", "apart", "aside", "than"])  # what follows is left out of a denial
 _SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
 _EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
+_RELIEVED: Final = frozenset(
+    ["helps", "help", "helped", "relieves", "relieved", "eases", "eased", "for", "better", "calms", "away", "settles"]
+)
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
     "for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
@@ -311,7 +314,7 @@ def _is_sign(finding: Finding, *, allergen: bool) -> bool:
 def _told(scene: Scene, agents: list[tuple[int, int, str]], symptoms: list[Finding]) -> list[Mention]:
     mentions = []
     agent = agents[0]
-    relieved = {"helps", "help", "helped", "relieves", "for"} & set(scene.words[agent[1] :])
+    relieved = _RELIEVED & set(scene.words[agent[1] :])
     for finding in sorted(symptoms, key=lambda f: (f.concept == "Rash", f.first)):
         denied = scene.cues.negated(finding.first, finding.last)
         polarity = Polarity.DENIED if denied else Polarity.AFFIRMED

@@ -69,7 +69,7 @@ def mentions(
             turn.hear(sentence)
             question = questions.own(text, sentence)
             continue
-        if question is not None and question.continued and sentence.words[0] not in _ADDS:
+        if question is not None and question.continued and not _adds(text, sentence):
             question = None
         made = turn.read(sentence, found, question)
         if order == "chart":
@@ -92,6 +92,11 @@ def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Me
     return len(sentence.words) <= _SHORT and any(
         mention.kind is kind and mention.polarity is Polarity.AFFIRMED for mention in made
     )
+
+
+def _adds(text: str, sentence: Sentence) -> bool:
+    """Does it open as a further answer: "And bees"?"""
+    return text[sentence.start : sentence.end].split()[0].lower().strip(",") in _ADDS
 
 
 def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
@@ -187,7 +192,8 @@ class _Turn:
             self._name_substance(scene)
             self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
-            self.asked = ""
+            if len(clause.words) > 2:  # not "Yeah" alone
+                self.asked = ""
         if question is not None:
             picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
             found = [mention for mention in found if mention.concept.text not in picked]
@@ -336,8 +342,8 @@ def _caused(
         and not own_allergy.get("reaction")
         and own_allergy.anchor_end - own_allergy.anchor_start <= 4
     ):
-        detail = tuple(sorted((dict(own_allergy.detail) | {"reaction": felt[-1].concept.text}).items()))
-        return found, [msgspec.structs.replace(m, detail=detail) if m is own_allergy else m for m in made]
+        with_reaction = tuple(sorted((dict(own_allergy.detail) | {"reaction": felt[-1].concept.text}).items()))
+        return found, [msgspec.structs.replace(m, detail=with_reaction) if m is own_allergy else m for m in made]
     stopped = next((m for m in last if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
     if stopped and symptoms:
         made = [_effect(m, stopped.concept.text) if m in symptoms else m for m in made]

@@ -12,7 +12,7 @@ from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
 _KINDS: Final = {
-    "concern": MemoryKind.CONCERN, "preference": MemoryKind.PREFERENCE, "goal": MemoryKind.GOAL,
+    "concern": MemoryKind.CONCERN, "goal": MemoryKind.GOAL, "preference": MemoryKind.PREFERENCE,
     "barrier": MemoryKind.BARRIER,
 }  # fmt: skip
 # Openers that are said of anything: they count only before a topic our tables know.
@@ -42,7 +42,7 @@ def read(scene: Scene) -> list[Mention]:
         made = _wish(scene, hit, memory)
         if made is not None:
             mentions.append(made)
-            if memory in (MemoryKind.CONCERN, MemoryKind.PREFERENCE):
+            if memory is not MemoryKind.BARRIER:
                 break
     return mentions
 
@@ -98,6 +98,8 @@ def _topic(scene: Scene, hit: Hit, kind: MemoryKind, *, clinical: bool) -> tuple
 def _rest(scene: Scene, hit: Hit) -> tuple[int, int, str]:
     """The words after the opener, up to six and to the first comma, without leading small words."""
     at = hit.last - (scene.words[hit.last - 1] in _DOING)
+    if scene.words[hit.first] in ("what", "matters", "the", "most") and "is" in scene.words[hit.last :]:
+        at = scene.words.index("is", hit.last)  # "what matters most to Mom is …"
     while at < len(scene.words) and scene.words[at] in _SKIP:
         at += 1
     first = at
