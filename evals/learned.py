@@ -13,7 +13,7 @@ spans have none.
 and one is told. `family_leaks` counts what is told of a relative's body and was learned of the patient.
 `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
 labelled, so it holds the engine to the label, and does not measure a reader of transcripts. A quote that is not
-literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is the clock of this machine: the time of
+literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is processor time on this machine: that of
 learning a dialogue over its turns, and a transcript of 500 turns.
 
 The baseline takes every name of our tables as present: of a medicine, or, in a turn that says "allerg", of a substance.
@@ -161,9 +161,9 @@ def score(talk: Talk, type: str, said: set[Pair]) -> Counts:
 def row_of(talk: Talk) -> Row:
     """The counts of one dialogue, for each judged type with the baseline's, and what must never be."""
     session = session_of(talk)
-    began = time.perf_counter()
+    began = time.process_time()
     memories = learn(session, mint=MINT)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     turns = {f"ms_{i}": turn for i, turn in enumerate(talk.turns)}
     said = {pair for memory in memories if (pair := said_pair(memory, talk)) is not None}
     everything = baseline(talk)
@@ -267,9 +267,9 @@ def long_row(talks: Sequence[Talk]) -> Row:
     """One transcript of 500 turns, made of the open dialogues one after another: how long it takes."""
     turns = [turn for talk in talks if talk.part == "tuned" for turn in talk.turns][:500]
     session = session_of(Talk("speed", "500", turns))
-    began = time.perf_counter()
+    began = time.process_time()
     learn(session, mint=MINT)
-    seconds = round(time.perf_counter() - began, 4)
+    seconds = round(time.process_time() - began, 4)
     return {"id": "speed/500", "set": "speed", "part": "speed", "turns": len(turns), "seconds": seconds}
 
 

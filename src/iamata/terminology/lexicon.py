@@ -73,22 +73,24 @@ def variants(word: str) -> tuple[str, ...]:
 
 
 class Lexicon:
-    """Terms indexed by first word. Immutable after it is made; lookups are pure."""
+    """Terms indexed by their first two words. Immutable after it is made; lookups are pure."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
-        index: dict[str, list[Term]] = {}
+        single: dict[str, list[Term]] = {}
+        longer: dict[str, dict[str, list[Term]]] = {}
         whole: dict[str, list[Term]] = {}
         for term in terms:
-            index.setdefault(term.words[0], []).append(term)
+            if len(term.words) == 1:
+                single.setdefault(term.words[0], []).append(term)
+            else:
+                longer.setdefault(term.words[0], {}).setdefault(term.words[1], []).append(term)
             whole.setdefault(" ".join(term.words), []).append(term)
-        for starting in index.values():
-            starting.sort(key=lambda term: (-len(term.words), term))
         kinds: dict[str, list[Term]] = {}
         for alike in whole.values():
             for term in alike:
                 kinds.setdefault(term.kind, []).append(term)
         self._kinds = {kind: sorted(found) for kind, found in kinds.items()}
-        self._index = index
+        self._single, self._longer = single, longer
         self._whole = whole
 
     def __len__(self) -> int:
@@ -138,13 +140,18 @@ class Lexicon:
     def _at(self, words: Sequence[str], at: int) -> list[Hit]:
         found = []
         for form in variants(words[at]):
-            for term in self._index.get(form, ()):
-                end = _match(term.words, words, at)
-                if end:
-                    found.append(Hit(at, end, term))
+            found += [Hit(at, at + 1, term) for term in self._single.get(form, ())]
+            longer = self._longer.get(form)
+            if longer and at + 1 < len(words):
+                for second in (*variants(words[at + 1]), _GAP):
+                    for term in longer.get(second, ()):
+                        end = _match(term.words, words, at)
+                        if end:
+                            found.append(Hit(at, end, term))
             if found and form == words[at]:
                 break  # the word as said beats its singular
-        found.sort(key=lambda hit: (-hit.last, hit.term))
+        if len(found) > 1:
+            found.sort(key=lambda hit: (-hit.last, hit.term))
         return found
 
 

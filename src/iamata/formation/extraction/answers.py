@@ -157,12 +157,19 @@ def read(
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
-        _denial(question, own, answer)
+        if question.open == "allergy" and _some_left(words[after:]):
+            return mentions
+        sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
+        asked_for = (
+            question if not sort or words[:2] != ["not", "to"] else msgspec.structs.replace(question, general=sort)
+        )
+        _denial(asked_for, own, answer)
     elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, certain=False)
     elif told == "unsure" and "don't think so" in " ".join(words):
-        if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
+        asks = question.open == "allergy" and not question.others and not _some_left(words[after:])
+        if asks and not any(m.kind is MemoryKind.ALLERGY for m in own):
             answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED, certain=False)
         for topic in [t for t in question.topics if t.concept not in question.known]:
             answer(topic, Polarity.DENIED, certain=False)
@@ -409,6 +416,17 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
             agent=topic.agent, frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else ""
         )
         answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
+
+
+_LEFT: Final = frozenset(
+    ["serious", "major", "bad", "severe", "new", "change", "changes", "changed", "big", "significant", "terrible",
+     "threatening", "deadly", "reaction", "hives", "rash", "swelled"]
+)  # fmt: skip
+
+
+def _some_left(words: Sequence[str]) -> bool:
+    """ "Nothing serious", "no new ones", "I don't think so, but I had a reaction": not that there are none."""
+    return bool(_LEFT & set(words))
 
 
 def _of_sort(mention: Mention, question: Question) -> bool:

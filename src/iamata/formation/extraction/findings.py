@@ -67,7 +67,8 @@ def find(scene: Scene) -> list[Finding]:
 
 def _side(scene: Scene, first: int, last: int) -> str:
     for hit in lexicon.body().every(scene.words):
-        if hit.term.kind == "side" and (first - 2 <= hit.first < last):
+        reach = 1 if scene.words[hit.first] == "both" else 2  # "we both have migraines" tells no side
+        if hit.term.kind == "side" and (first - reach <= hit.first < last):
             return hit.term.concept
     return ""
 

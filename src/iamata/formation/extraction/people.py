@@ -23,7 +23,8 @@ _HE: Final = frozenset(("he", "he's", "he'd", "he'll", "him", "his", "himself"))
 _SHE: Final = frozenset(("she", "she's", "she'd", "she'll", "her", "herself"))
 _THEY: Final = frozenset(("they", "they're", "they've", "their", "them"))
 _OBSERVES: Final = frozenset(
-    ["noticed", "notice", "see", "saw", "found", "think", "thought", "gave", "give", "giving", "measured", "took",
+    ["noticed", "notice", "see", "saw", "found", "think", "thought", "gave", "give", "giving", "given", "seen",
+     "measured", "took",
      "believe", "know", "guess", "checked", "counted", "feel", "felt", "heard", "hear", "worry", "afraid",
      "worried", "remember", "want", "wanted", "stopped", "started", "put", "hope", "say", "said", "suspect",
      "swear"]
@@ -50,6 +51,8 @@ _CLAIMS: Final = {
     "i'm": frozenset(["on", "taking", "having", "feeling", "allergic", "diabetic"]),
 }  # fmt: skip
 _KEPT: Final = frozenset(["records", "record", "log", "logs", "notes", "diary", "chart", "charts", "list", "readings"])
+_ANYBODY: Final = frozenset(["nobody", "everybody", "everyone", "somebody", "someone"])
+_TAKES: Final = frozenset(["took", "killed", "claimed", "got"])
 _CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
 
 
@@ -113,10 +116,17 @@ class People:
                 subject = self._and(subject, self._named(words, at, hit.term.concept, hit.term.kind), words, at)
                 at = hit.last
                 continue
+            if words[at] in _ANYBODY:
+                subject = SOMEBODY
             subject = self._pronoun(words, at, people, subject)
             at += 1
+        held = [hit for hit in people.values() if first <= hit.first < last and words[hit.first].endswith("'s")]
+        taken = [hit for hit in people.values() if hit.first >= last and _TAKES & set(words[last : hit.first])]
+        for hit in held or (taken if first <= 1 else []):  # "a lump in my sister's breast", "cancer took my uncles"
+            if hit.term.kind in ("relative", "other"):
+                return self._named(words, hit.first, hit.term.concept, hit.term.kind)
         side = self._family_around(words, first, last)
-        if side is not None and subject.experiencer is Experiencer.PATIENT:
+        if side is not None and (subject.experiencer is Experiencer.PATIENT or subject == SOMEBODY):
             return side
         if side is not None and side.relation and subject.experiencer is Experiencer.FAMILY and not subject.relation:
             return side
@@ -167,8 +177,8 @@ class People:
         return PATIENT
 
     def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
-        if kind == "patient":
-            return PATIENT
+        if kind == "patient":  # "the baby" is the patient's own child, unless somebody else speaks for it
+            return Person(Experiencer.FAMILY, "child") if self._speaker is Speaker.PATIENT else PATIENT
         owner = words[at - 1] if at else ""
         if owner.endswith("'s") and (chained := self._chained(words, at, relation)) is not None:
             return chained
@@ -234,7 +244,8 @@ class People:
         if self._speaker is not Speaker.CAREGIVER:
             return PATIENT
         rest = words[at + 1 : at + 4]
-        if any(word in _OBSERVES for word in rest) or any(w in _HE | _SHE for w in words[at:]):
+        own = _claims(words, at) and not _OBSERVES & set(rest)  # "I had preeclampsia with him"
+        if not own and (any(word in _OBSERVES for word in rest) or any(w in _HE | _SHE for w in words[at:])):
             return PATIENT
         if words[at] == "me":
             return PATIENT

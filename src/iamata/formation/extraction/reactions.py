@@ -20,7 +20,7 @@ from iamata.terminology.lexicon import Hit
 
 NO_ALLERGIES: Final = "Known allergies"
 NO_DRUG_ALLERGIES: Final = "Known drug allergies"
-_CATEGORIES: Final = {
+CATEGORIES: Final = {
     "drug": "Known drug allergies", "medication": "Known drug allergies", "medicine": "Known drug allergies",
     "food": "Known food allergies", "medications": "Known drug allergies", "drugs": "Known drug allergies",
     "medicines": "Known drug allergies", "foods": "Known food allergies", "med": "Known drug allergies",
@@ -50,7 +50,9 @@ _OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", 
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
 # "No other allergies": some are told elsewhere, so nothing is denied.
-_OTHERS: Final = frozenset(["other", "others", "else", "otherwise", "additional", "further", "more", "new"])
+_OTHERS: Final = frozenset(
+    ["other", "others", "else", "otherwise", "additional", "further", "more", "new", "change", "changes", "changed"]
+)
 _BUT: Final = frozenset(["besides", "except", "apart", "aside", "than"])  # what follows is left out of a denial
 _SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
 _EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
@@ -205,7 +207,7 @@ def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
         first = at
         while at < len(scene.words) and scene.words[at] not in _STOP and at - first < 3:
             at += 1
-        if at == first or scene.words[first] in _CATEGORIES:
+        if at == first or scene.words[first] in CATEGORIES:
             break
         said = scene.said(first, at)
         found.append((first, at, said[0].upper() + said[1:]))
@@ -240,7 +242,7 @@ def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str, he
     if not _OF_ANY & set(near) or of_others(near):
         return []
     around = scene.words[max(0, general.first - 2) : min(len(scene.words), general.last + 3)]
-    concept = next((_CATEGORIES[word] for word in around if word in _CATEGORIES), NO_ALLERGIES)
+    concept = next((CATEGORIES[word] for word in around if word in CATEGORIES), NO_ALLERGIES)
     made = scene.mention(
         MemoryKind.ALLERGY, concept, general.first, general.last, polarity=Polarity.DENIED, dated=False
     )
