@@ -13,8 +13,8 @@ spans have none.
 and one is told. `family_leaks` counts what is told of a relative's body and was learned of the patient.
 `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
 labelled, so it holds the engine to the label, and does not measure a reader of transcripts. A quote that is not
-literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is processor time on this machine: that of
-learning a dialogue over its turns, and a transcript of 500 turns.
+literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is processor time on this machine:
+that of learning a dialogue over its turns, and a transcript of 500 turns.
 
 The baseline takes every name of our tables as present: of a medicine, or, in a turn that says "allerg", of a substance.
 """
@@ -25,7 +25,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -218,7 +218,12 @@ def _is_leak(talk: Talk, memory: Memory) -> bool:
 
 
 def kinds_of(found: Sequence[Mention]) -> set[str]:
-    names = {mention.concept.text.lower() for mention in found}
+    return kinds_of_names(mention.concept.text for mention in found)
+
+
+def kinds_of_names(found: Iterable[str]) -> set[str]:
+    """Which of the five kinds of symptom the names are of."""
+    names = {name.lower() for name in found}
     return {kind for kind, listed in _KINDS.items() if names & set(listed)}
 
 
