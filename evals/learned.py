@@ -65,7 +65,15 @@ _KINDS = {
     "cough": ("cough", "chronic cough", "coughing up blood"),
     "respiratory pain": ("chest pain", "chest tightness", "pleuritic pain", "painful breathing"),
     "fever": ("fever", "chills"),
-    "nasal symptoms": ("nasal congestion", "runny nose", "sneezing", "postnasal drip", "itchy nose", "nose itching"),
+    "nasal symptoms": (
+        "nasal congestion",
+        "runny nose",
+        "sneezing",
+        "postnasal drip",
+        "itchy nose",
+        "nose itching",
+        "nasal symptoms",
+    ),
 }
 Pair = tuple[str, str, str]  # type, key, polarity
 
