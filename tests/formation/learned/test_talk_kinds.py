@@ -111,6 +111,12 @@ def test_answers_say_what_was_asked(asks: str, text: str, expected: set[tuple[st
     assert told(said(text, asks)) == expected
 
 
+def test_what_stands_between_a_cue_and_a_medicine_can_be_another_matter() -> None:
+    found = said("He hasn't had a seizure since they raised the Keppra.", "", Speaker.CAREGIVER, "father")
+    assert not [m for m in found if m.kind is MemoryKind.ADHERENCE]
+    assert [m.change for m in said("I haven't had my Keppra since Monday.")] == ["stopped"]
+
+
 def test_a_bare_number_is_a_reading_only_in_its_range() -> None:
     assert said("12.", "What was your oxygen?") == []
     assert said("96 pills.", "What was your sugar?") == []

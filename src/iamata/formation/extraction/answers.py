@@ -71,9 +71,10 @@ def stance(words: Sequence[str]) -> tuple[str, int]:
     while at < len(words) and words[at] in _FILLERS:
         at += 1
     best: tuple[str, int] = ("", at)
-    for hit in lexicon.cues().every(words[at : at + 7]):
-        if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and at + hit.last > best[1]:
-            best = (hit.term.kind, at + hit.last)
+    for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
+        for hit in lexicon.cues().every(words[start : start + 7]):
+            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and start + hit.last > best[1]:
+                best = (hit.term.kind, start + hit.last)
     return best
 
 
@@ -124,6 +125,11 @@ def read(
     if question.degree and question.which and (severity := severity or _out_of_ten(question, words)).endswith("/10"):
         for topic in question.topics[:1]:
             answer(topic, Polarity.AFFIRMED, detail=details(severity=severity))
+        return mentions
+    habit = [topic for topic in question.topics if topic.kind is MemoryKind.SOCIAL]
+    if habit and not own and {"quit", "stopped"} & set(words[:2]):  # "Quit ten years ago."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
     if words[:3] in (["i", "used", "to"], ["he", "used", "to"], ["she", "used", "to"]) and not own:
         for topic in question.topics:
@@ -412,8 +418,12 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
     often = find_frequencies(text, span[0], span[1])
     certain = len(question.topics) < 2 or bool({"both", "all"} & set(words))
     for topic in question.topics:
+        taken = topic.kind is MemoryKind.MEDICATION and len(question.topics) == 1
+        doses = find_doses(text, span[0], span[1]) if taken else []
         extra = details(
-            agent=topic.agent, frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else ""
+            agent=topic.agent,
+            dose=doses[0].text if doses else "",
+            frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else "",
         )
         answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
 

@@ -252,6 +252,9 @@ def _other_matter(scene: Scene, cue: Hit, drugs: list[Drug], change: str) -> boo
     if words[0] == "off":
         before = scene.words[cue.first - 1] if cue.first else ""
         return before not in _OFF or not any(drug.named and 0 <= drug.first - cue.last <= 1 for drug in drugs)
+    within = [name for name in scene.of("symptom", "condition") if cue.first <= name.first < drugs[0].first]
+    if "had" in words and within:
+        return True  # "hasn't had a seizure since they raised the Keppra"
     if change == "taking" and words[0] in ("still", "all", "keep", "kept", "on", "stayed", "staying"):
         return words[0] == "all" and "take" not in " ".join(scene.words)
     if change == "stopped" and len(words) == 1 and words[0] in ("stop", "quit", "stopped", "stopping"):

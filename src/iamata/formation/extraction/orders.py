@@ -100,7 +100,9 @@ def _is_led(scene: Scene, verb: Hit) -> bool:
     joined = scene.words[verb.first - 1 : verb.first] in (["and"], [","], ["or"], ["then"])
     if joined and any(other.last < verb.first and _is_led(scene, other) for other in _verbs(scene, verb)):
         return True
-    if " ".join(scene.words[verb.first : verb.last]).startswith(("we'll", "it'll", "let's", "i recommend")):
+    if " ".join(scene.words[verb.first : verb.last]).startswith(
+        ("we'll", "it'll", "let's", "i recommend", "i'm ", "we're ")
+    ):
         return True
     return not head and scene.words[verb.first] not in ("taking", "using", "increasing", "started", "will")
 
