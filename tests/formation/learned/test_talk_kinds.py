@@ -41,6 +41,13 @@ def test_talk_without_marks_is_cut_where_clauses_open() -> None:
     assert ("medication", "Naproxen", "affirmed") in told(said(text, speaker=Speaker.CLINICIAN))
 
 
+@pytest.mark.parametrize("text", ["So.", "But -", "And so then.", "Because,", "So and but so."])
+def test_bare_conjunctions_are_no_sentence_and_answer_nothing(text: str) -> None:
+    assert list(sentences(text)) == []
+    assert said(text, "Any allergies?") == []
+    assert said("Any chest pain?", text) == []
+
+
 def test_punctuated_talk_is_not_cut_at_a_bare_i() -> None:
     assert clauses("The pill I take is white.") == ["The pill I take is white"]
 

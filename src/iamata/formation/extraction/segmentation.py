@@ -103,7 +103,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences in order. Blank stretches are left out."""
+    """The sentences in order, each with a clause or more. Stretches of blanks or bare conjunctions are left out."""
     for start, end in _stretches(text):
         spots = split_words(text[start:end], start)
         while spots and not _is_word(spots[0]):
@@ -119,8 +119,9 @@ def sentences(text: str) -> Iterator[Sentence]:
         question, tag, cut = _asking(words, asks)
         question = question and (asks or not _is_unmarked(words))  # its first clause asks, and the talk runs on
         body = body[:cut]
-        if body:
-            yield Sentence(body[0].start, body[-1].end, tuple(_clauses(body)), question, tag)
+        clauses = tuple(_clauses(body)) if body else ()
+        if clauses:  # "So and." says nothing
+            yield Sentence(body[0].start, body[-1].end, clauses, question, tag)
 
 
 def _is_word(spot: Spot) -> bool:
