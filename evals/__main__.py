@@ -29,6 +29,7 @@ EVALS = {
     "laws": "evals.laws",
     "assertion": "evals.assertion",
     "learned": "evals.learned",
+    "passages": "evals.passages",
     "memories": "evals.first_memories",
     "links": "evals.links",
     "authority": "evals.authority",

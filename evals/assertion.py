@@ -1,13 +1,15 @@
 """Is what a sentence names asserted, denied, past, only supposed, or somebody else's?
 
 Reads the NegEx and ConText sentences of `negex` (concept and gold are given; the report heading before the first
-sentence is part of the text) and, once someone wrote them, `tests/cases/memories/assertions.csv` with the columns
-`id, text, target, polarity, temporality, experiencer` for what those sets have no gold of: historical and hypothetical.
+sentence is part of the text) and, for what those sets have no gold of (historical and hypothetical),
+`tests/cases/memories/assertions.csv`, written by the extractor's author. Its negations and relatives are scored apart
+(`own`), so that `negation_f1` and `experiencer_f1` are of words of others alone.
 
 Match rule: the engine is asked about the annotated words at their place (written in capitals by the annotators), in the
 clause that it cuts itself; a hit is the same label on the same item. F1 is of the label that the figure names
 (negated, past, hypothetical, not the patient). The baseline of negation is NegEx itself: the shipped trigger list with
-its own rules (forward and backward to the next trigger or the end of the sentence), run in the same command.
+its own rules (forward and backward to the next trigger or the end of the sentence), run in the same command. Of the
+others it is a search of the sentence for the few words that first come to mind (`_KEYWORDS`).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from evals import intervals
 from evals.intervals import Counts
 from evals.kept_apart import part_of
 from evals.shape import Figures, Options, Outcome, Row, skipped
+from iamata.formation.extraction import findings
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.scene import Scene
 from iamata.formation.extraction.segmentation import sentences
@@ -33,12 +36,29 @@ NEGATION = "negex.python__Annotations-1-120.txt"
 EXPERIENCER = "genConText__annotations-1-120-experiencer.txt"
 TRIGGERS = "negex.python__negex_triggers.txt"
 OWN = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "assertions.csv"
+_KEYWORDS = {
+    "past": re.compile(r"\b(?:history|hx|previous(?:ly)?|prior|past|ago|used to|had|old|last)\b", re.IGNORECASE),
+    "hypothetical": re.compile(r"\b(?:if|should|may|might|could|would|in case|return|call|watch)\b", re.IGNORECASE),
+    "other": re.compile(r"\b(?:mother|father|brother|sister|family|son|daughter|wife|husband|aunt)\b", re.IGNORECASE),
+}
+
+
+def keywords(text: str, field: str) -> str:
+    """The label that a bare word of the sentence gives."""
+    for label, words in _KEYWORDS.items():
+        if (label == "other") is (field == "experiencer") and words.search(text):
+            return label
+    return "patient" if field == "experiencer" else Temporality.CURRENT.value
+
+
 # Figure → the field of a row that it scores, and the label whose F1 it is.
 LABELS = {
     "negation_f1": ("negation", "denied"),
     "historical_f1": ("temporality", "past"),
     "hypothetical_f1": ("temporality", "hypothetical"),
     "experiencer_f1": ("experiencer", "other"),
+    "own_negation_f1": ("own negation", "denied"),
+    "own_experiencer_f1": ("own experiencer", "other"),
 }
 
 
@@ -59,6 +79,23 @@ def read_as(text: str, start: int, end: int) -> dict[str, str]:
                 "experiencer": "patient" if person.experiencer is Experiencer.PATIENT else "other",
             }
     return {"negation": "affirmed", "temporality": Temporality.CURRENT.value, "experiencer": "patient"}
+
+
+def asserted_as(text: str, start: int, end: int) -> dict[str, str]:
+    """As `read_as`, in talk: what is asked asserts nothing, and what our tables name is read as they know it."""
+    said = read_as(text, start, end)
+    for sentence in sentences(text):
+        if not sentence.start <= start < sentence.end:
+            continue
+        if sentence.question:
+            return said | {"temporality": Temporality.HYPOTHETICAL.value}
+        for clause in sentence.clauses:
+            scene = Scene(text, clause, People(None, ""), None)
+            for finding in findings.find(scene) if clause.start <= start < clause.end else ():
+                first, last = scene.characters(finding.first, finding.last)
+                if first < end and start < last:
+                    return said | {"temporality": findings.assess(scene, finding).temporality.value}
+    return said
 
 
 def place(text: str, target: str) -> tuple[int, int] | None:
@@ -100,12 +137,14 @@ def run(options: Options) -> Outcome:
             row["said"] = read_as(text, *found)[field]
             if field == "negation":
                 row["baseline"] = negex(text, *found, triggers)
+            else:
+                row["baseline"] = keywords(text, field)
             rows.append(row)
             texts[id] = f"{target!r} in {_around(text, found)!r}"
     data = [f"negex/{NEGATION}", f"negex/{EXPERIENCER}"]
     if OWN.is_file():
         data.append("tests/cases/memories/assertions.csv")
-        for row, told in _own_rows(options.held_out):
+        for row, told in _own_rows(options.held_out, triggers):
             rows.append(row)
             texts.setdefault(row["id"], told)
     misses = [
@@ -120,16 +159,23 @@ def _around(text: str, found: tuple[int, int]) -> str:
     return text[max(0, found[0] - 90) : found[1] + 60]
 
 
-def _own_rows(held_out: bool) -> Iterator[tuple[Row, str]]:
+def _own_rows(held_out: bool, triggers: Sequence[tuple[re.Pattern[str], str]]) -> Iterator[tuple[Row, str]]:
     with OWN.open(encoding="utf-8", newline="") as lines:
         for case in csv.DictReader(lines):
             part, found = part_of(case["text"]), place(case["text"], case["target"])
             if found is None or (part == "unopened" and not held_out):
                 continue
-            said = read_as(case["text"], *found)
+            said = asserted_as(case["text"], *found)
+            told = f"{case['target']!r} in {case['text']!r}"
             for field, column in (("negation", "polarity"), ("temporality",) * 2, ("experiencer",) * 2):
-                row = {"id": case["id"], "part": part, "field": field, "gold": case[column], "said": said[field]}
-                yield row, f"{case['target']!r} in {case['text']!r}"
+                if not case[column]:
+                    continue
+                name = field if field == "temporality" else f"own {field}"
+                row: Row = {"id": case["id"], "part": part, "field": name, "gold": case[column], "said": said[field]}
+                row["baseline"] = (
+                    negex(case["text"], *found, triggers) if field == "negation" else keywords(case["text"], field)
+                )
+                yield row, told
 
 
 def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
@@ -148,9 +194,8 @@ def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
                 found[name] = told["f1"] if told else None
             if told:
                 detail[f"{name[:-3]} {part}"] = {"items": len(items), **told}
-            if field == "negation" and items:
-                base = [counted(row["gold"], row["baseline"], label) for row in mine if "baseline" in row]
-                detail[f"baseline NegEx {part}"] = {"items": len(base), **intervals.scored(base, seed)}
+                base = [counted(row["gold"], row["baseline"], label) for row in mine]
+                detail[f"{name[:-3]} {part}, baseline"] = {"items": len(base), **intervals.scored(base, seed)}
     return found | detail
 
 

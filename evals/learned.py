@@ -8,10 +8,13 @@ is none there. Symptoms of `simsum-spans` are matched by note and one of five ki
 spans have none.
 
 `medication_f1` and `allergy_f1` are micro-averaged over the sets with gold of their own (`simord`, `mts-dialog`);
-*silver* sets are reported beside them. `false_no_known_allergies` counts denials of all allergies where the gold of
-the dialogue names one, or none was denied and one is told. `family_leaks` counts what is told of a relative's body and
-was learned of the patient. `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
-labelled, so it holds the engine to the label, and does not measure a reader of transcripts.
+*silver* sets, and `allergy-turns` of the extractor's author (`own`), are reported beside them.
+`false_no_known_allergies` counts denials of all allergies where the gold of the dialogue names one, or none was denied
+and one is told. `family_leaks` counts what is told of a relative's body and was learned of the patient.
+`speaker_accuracy` compares the author's role with the labelled speaker: the turns come
+labelled, so it holds the engine to the label, and does not measure a reader of transcripts. A quote that is not
+literally there, or fewer than 99 of 100 speakers right, ends the run. `speed` is processor time on this machine:
+that of learning a dialogue over its turns, and a transcript of 500 turns.
 
 The baseline takes every name of our tables as present: of a medicine, or, in a turn that says "allerg", of a substance.
 """
@@ -20,8 +23,9 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -29,7 +33,7 @@ from typing import Any
 from evals import intervals
 from evals.intervals import Counts
 from evals.shape import Figures, Options, Outcome, Row, skipped
-from evals.talks import NONE, TALKS, Note, Talk, simsum
+from evals.talks import NONE, TALKS, Note, Talk, allergy_turns, simsum
 from iamata.formation.extraction import Mention, mentions
 from iamata.formation.learned import learn
 from iamata.model.attribution import Role
@@ -52,6 +56,7 @@ _ROLES = {
     Speaker.PATIENT: Role.PATIENT,
     Speaker.CAREGIVER: Role.PROXY,
     Speaker.CLINICIAN: Role.CLINICIAN,
+    Speaker.COORDINATOR: Role.COORDINATOR,
     Speaker.AGENT: Role.AGENT,
 }
 # Which names of our tables are which of the kinds of simsum-spans (Rabaey et al., arXiv 2409.08936).
@@ -60,13 +65,27 @@ _KINDS = {
     "cough": ("cough", "chronic cough", "coughing up blood"),
     "respiratory pain": ("chest pain", "chest tightness", "pleuritic pain", "painful breathing"),
     "fever": ("fever", "chills"),
-    "nasal symptoms": ("nasal congestion", "runny nose", "sneezing", "postnasal drip", "itchy nose", "nose itching"),
+    "nasal symptoms": (
+        "nasal congestion",
+        "runny nose",
+        "sneezing",
+        "postnasal drip",
+        "itchy nose",
+        "nose itching",
+        "nasal symptoms",
+    ),
 }
 Pair = tuple[str, str, str]  # type, key, polarity
 
 
 def session_of(talk: Talk) -> Session:
-    messages = [Message(f"ms_{i}", "talk", i, Turn(who, text), RECEIVED) for i, (who, text) in enumerate(talk.turns)]
+    messages = [
+        Message(
+            f"ms_{i}", "talk", i,
+            Turn(who, text, relationship=talk.relationship if who is Speaker.CAREGIVER else ""), RECEIVED,
+        )
+        for i, (who, text) in enumerate(talk.turns)
+    ]  # fmt: skip
     return Session("talk", "talk", RECEIVED, tuple(messages))
 
 
@@ -76,7 +95,7 @@ def key_of(name: str) -> str:
         return NONE
     known = [t for t in lexicon.clinical().exact(name) if t.kind in ("drug", "drug_in_context", "allergen")]
     name = known[0].concept if known else name
-    if known or "/" in name:
+    if known or name in _concepts() or "/" in name:
         return " / ".join(sorted(part.strip().lower() for part in name.split("/")))
     return " ".join(sorted(sorted(variants(spot.word), key=len)[0] for spot in split_words(name)))
 
@@ -98,6 +117,12 @@ def said_pair(memory: Memory, talk: Talk) -> Pair | None:
         if not clinician or not planned or memory.change == "taking":
             return None
     return ("medication", key_of(name), memory.polarity.value)
+
+
+@cache
+def _concepts() -> frozenset[str]:
+    kinds = ("drug", "drug_in_context", "allergen")
+    return frozenset(term.concept for kind in kinds for term in lexicon.clinical().of(kind))
 
 
 @cache
@@ -143,11 +168,21 @@ def score(talk: Talk, type: str, said: set[Pair]) -> Counts:
 
 def row_of(talk: Talk) -> Row:
     """The counts of one dialogue, for each judged type with the baseline's, and what must never be."""
-    memories = learn(session_of(talk), mint=MINT)
+    session = session_of(talk)
+    began = time.process_time()
+    memories = learn(session, mint=MINT)
+    seconds = time.process_time() - began
     turns = {f"ms_{i}": turn for i, turn in enumerate(talk.turns)}
     said = {pair for memory in memories if (pair := said_pair(memory, talk)) is not None}
     everything = baseline(talk)
-    row: Row = {"id": f"{talk.set}/{talk.id}", "set": talk.set, "part": talk.part, "silver": talk.silver}
+    row: Row = {
+        "id": f"{talk.set}/{talk.id}",
+        "set": talk.set,
+        "part": talk.part,
+        "silver": talk.silver,
+        "own": talk.own,
+    }
+    row["turns"], row["seconds"] = len(turns), round(seconds, 6)
     row["memories"] = len(memories)
     row["quoted"] = sum(m.quote == turns[m.message][1][m.start : m.end] and bool(m.quote) for m in memories)
     row["speaker_right"] = sum(m.attribution.author.role is _ROLES[turns[m.message][0]] for m in memories)
@@ -191,7 +226,12 @@ def _is_leak(talk: Talk, memory: Memory) -> bool:
 
 
 def kinds_of(found: Sequence[Mention]) -> set[str]:
-    names = {mention.concept.text.lower() for mention in found}
+    return kinds_of_names(mention.concept.text for mention in found)
+
+
+def kinds_of_names(found: Iterable[str]) -> set[str]:
+    """Which of the five kinds of symptom the names are of."""
+    names = {name.lower() for name in found}
     return {kind for kind, listed in _KINDS.items() if names & set(listed)}
 
 
@@ -201,7 +241,13 @@ def note_row(note: Note) -> Row:
     words = [spot.word for spot in split_words(note.text)]
     named = {hit.term.concept.lower() for hit in lexicon.clinical().longest(words) if hit.term.kind == "symptom"}
     every = {kind for kind, listed in _KINDS.items() if named & set(listed)}
-    row: Row = {"id": f"simsum-spans/{note.id}", "set": "simsum-spans", "part": note.part, "silver": False}
+    row: Row = {
+        "id": f"simsum-spans/{note.id}",
+        "set": "simsum-spans",
+        "part": note.part,
+        "silver": False,
+        "own": False,
+    }
     for name, kinds in (("symptom", said), ("baseline_symptom", every)):
         hit = len(gold & kinds)
         row[name] = [hit, len(kinds) - hit, len(gold) - hit]
@@ -220,10 +266,33 @@ def run(options: Options) -> Outcome:
         for talk in TALKS[name](options.data / name)
         if talk.part == "tuned" or options.held_out
     ]
+    found.append("tests/cases/memories/allergies.tsv")
+    rows += [row_of(talk) for talk in allergy_turns() if talk.part == "tuned" or options.held_out]
+    rows += [long_row(list(TALKS[name](options.data / name))) for name in found if name == "osce-fareez"]
+    _hold(rows)
     if notes.is_dir():
         found.append("simsum-spans")
         rows += [note_row(note) for note in simsum(notes) if note.part == "tuned" or options.held_out]
     return Outcome("learned", found, figures(rows, options.seed), rows, list(_misses(rows)))
+
+
+def long_row(talks: Sequence[Talk]) -> Row:
+    """One transcript of 500 turns, made of the open dialogues one after another: how long it takes."""
+    turns = [turn for talk in talks if talk.part == "tuned" for turn in talk.turns][:500]
+    session = session_of(Talk("speed", "500", turns))
+    began = time.process_time()
+    learn(session, mint=MINT)
+    seconds = round(time.process_time() - began, 4)
+    return {"id": "speed/500", "set": "speed", "part": "speed", "turns": len(turns), "seconds": seconds}
+
+
+def _hold(rows: Sequence[Row]) -> None:
+    """What must hold in every talk: each quote literally there, and the speaker who said it."""
+    talks = [row for row in rows if "memories" in row]
+    for row in talks:
+        assert row["quoted"] == row["memories"], f"a quote is not literally there: {row['id']}"
+    memories, right = sum(row["memories"] for row in talks), sum(row["speaker_right"] for row in talks)
+    assert right >= 0.99 * memories, f"speaker right of {right} in {memories} memories"
 
 
 def _misses(rows: Sequence[Row]) -> Iterator[str]:
@@ -243,14 +312,15 @@ def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
     tuned = [row for row in rows if row["part"] == "tuned"]
     found: Figures = {}
     for type in ("medication", "allergy", "symptom"):
-        found[f"{type}_f1"] = _scored([r for r in tuned if not r["silver"]], type, seed).get("f1")
+        found[f"{type}_f1"] = _scored([r for r in tuned if not r["silver"] and not r["own"]], type, seed).get("f1")
     talks = [row for row in tuned if "memories" in row]
     memories = sum(row["memories"] for row in talks)
     for name, field in (("speaker_accuracy", "speaker_right"), ("quotes_present", "quoted")):
         found[name] = intervals.share(sum(row[field] for row in talks), memories)["share"]
     for name in ("false_no_known_allergies", "family_leaks"):
         found[name] = sum(row[name] for row in talks)
-    for part in sorted({row["part"] for row in rows}):
+    found["speed"] = _speed(rows)
+    for part in ("tuned", "unopened"):
         of_part = [row for row in rows if row["part"] == part]
         for type in ("medication", "allergy", "symptom"):
             for name, some in _groups(of_part, type).items():
@@ -263,12 +333,27 @@ def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
     return found
 
 
+def _speed(rows: Sequence[Row]) -> dict[str, Any]:
+    """Milliseconds for a message: the mean over all, and the slowest dialogue's mean; seconds for 500 turns."""
+    timed = [row for row in rows if row.get("turns") and row["set"] != "speed"]
+    each = [1000 * row["seconds"] / row["turns"] for row in timed]
+    told: dict[str, Any] = {}
+    if timed:
+        whole = 1000 * sum(row["seconds"] for row in timed) / sum(row["turns"] for row in timed)
+        told = {"message_ms": round(whole, 3), "slowest_dialogue_message_ms": round(max(each), 3)}
+    for row in rows:
+        if row["set"] == "speed":
+            told[f"{row['turns']}_turns_seconds"] = row["seconds"]
+    return told
+
+
 def _groups(rows: Sequence[Row], type: str) -> Mapping[str, Sequence[Row]]:
     judged = [row for row in rows if type in row]
-    groups = {"all": [row for row in judged if not row["silver"]]} if judged else {}
+    groups = {"all": [row for row in judged if not row["silver"] and not row["own"]]} if judged else {}
     for name in sorted({row["set"] for row in judged}):
         some = [row for row in judged if row["set"] == name]
-        groups[f"{name} (silver)" if some[0]["silver"] else name] = some
+        mark = " (silver)" if some[0]["silver"] else " (own)" if some[0]["own"] else ""
+        groups[f"{name}{mark}"] = some
     return groups
 
 

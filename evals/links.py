@@ -4,18 +4,22 @@
 
 Each case of `evals.generator.talk` is a record with one fact and a bystander, and one turn. A link of another type, or
 to the bystander, is wrong. A `refines` may come with a `supports` (what is refined is also said). `--unopened` runs the
-other half of the phrasings and names no miss.
+other half of the phrasings and names no miss. The baseline reads bare words: a "not", "never" or "stopped" conflicts,
+a number or a "since" refines, anything else supports. Intervals are of the F1 when whole cases are drawn again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+from evals import intervals
 from evals.generator.talk import SAID_AT, TYPES, TalkCase, cases
+from evals.intervals import Counts
 from evals.shape import Figures, Options, Outcome, Row
 from iamata import Engine
 from iamata.model.graph import Graph
@@ -77,13 +81,36 @@ def _row(case: TalkCase, graph: Graph) -> Row:
         "found": [*sorted(to_fact), *(f"{type}, of the bystander" for type in elsewhere)],
         "hit": hit,
         "wrong": wrong,
+        "baseline": by_words(case.text),
         "conflict_kind_right": kind_right if case.link == "conflicts" and hit else None,
         "right": hit and not wrong,
     }
 
 
-def figures(rows: Sequence[Row]) -> Figures:
-    """F1 per link type, over all kinds and per kind; how often a found conflict has its kind; turns that got none."""
+_AGAINST = re.compile(r"\b(?:not|never|no|stopped|quit|\w+n't)\b", re.IGNORECASE)
+_MORE = re.compile(r"\d|\b(?:since|when|before|after|at)\b", re.IGNORECASE)
+
+
+def by_words(text: str) -> str:
+    """The link that a bare word of the turn gives."""
+    if _AGAINST.search(text):
+        return "conflicts"
+    return "refines" if _MORE.search(text) else "supports"
+
+
+def _counted(row: Row, type: str) -> Counts:
+    hit = row["link"] == type and row["hit"]
+    return Counts(int(hit), row["wrong"].count(type), int(row["link"] == type and not row["hit"]))
+
+
+def _worded(row: Row, type: str) -> Counts:
+    said, gold = row["baseline"] == type, row["link"] == type
+    return Counts(int(said and gold), int(said and not gold), int(gold and not said))
+
+
+def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
+    """F1 per link type, over all kinds and per kind, with intervals and the baseline; how often a found conflict has
+    its kind; turns that got none."""
     found: Figures = {"cases": len(rows), "right": sum(row["right"] for row in rows)}
     for type in TYPES:
         found[f"{type}_f1"] = _f1(rows, type)
@@ -91,6 +118,9 @@ def figures(rows: Sequence[Row]) -> Figures:
     found["conflict_kind_right"] = round(sum(kinds) / len(kinds), 4) if kinds else 0.0
     none = [row for row in rows if row["link"] == "none"]
     found["none_right"] = round(sum(row["right"] for row in none) / len(none), 4) if none else 0.0
+    for type in TYPES:
+        found[f"{type}"] = intervals.scored([_counted(row, type) for row in rows], seed)
+        found[f"{type}, baseline"] = intervals.scored([_worded(row, type) for row in rows], seed)
     for kind in KINDS:
         if some := [row for row in rows if row["kind"] == kind]:
             found[f"kind {kind}"] = {

@@ -7,6 +7,7 @@ A `Talk` has turns by labelled speakers and the gold that its set gives. What th
   only the tuned part is labelled)
 - `aci-bench`, `primock57`: *silver*: the names our tables find in the note's lists of medicines and allergies, so what
   our tables do not know is in no gold, and what the note leaves out of the talk counts as wrong
+- `allergy-turns`: turns of `tests/cases/memories/allergies.tsv`, written by the extractor's author; scored apart
 - `osce-fareez`: no gold; speakers, quotes and contradictory denials only
 - `medmemorybench-sample`: the user asks about a father: whatever is told of a body there is not the patient's
 - `simsum-spans`: notes with spans of five kinds of symptom, without polarity (`Note`)
@@ -27,6 +28,7 @@ from evals.kept_apart import Part, part_of
 from iamata.model.session import Speaker
 from iamata.terminology import lexicon
 
+ALLERGIES = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "allergies.tsv"
 LABELS = Path(__file__).parent / "gold" / "mts_dialog_labels.csv"
 NONE = "none"
 # What our tables read as a medicine, and no ingredient tells.
@@ -37,7 +39,8 @@ Gold = tuple[str, str, str]  # type, name as the set writes it, polarity
 @dataclass(frozen=True)
 class Talk:
     """One conversation. `judged` are the types that the gold is complete for. `plans`: the gold is what is ordered.
-    `all_family`: nothing told of a body in it is the patient's."""
+    `all_family`: nothing told of a body in it is the patient's. `own`: written by the extractor's author.
+    `relationship`: of its caregiver to the patient."""
 
     set: str
     id: str
@@ -46,11 +49,13 @@ class Talk:
     judged: Sequence[str] = ()
     plans: bool = False
     silver: bool = False
+    own: bool = False
     all_family: bool = False
+    relationship: str = ""
 
     @property
     def part(self) -> Part:
-        return part_of(f"{self.set}/{self.id}")
+        return part_of(" ".join(text for _who, text in self.turns) if self.own else f"{self.set}/{self.id}")
 
 
 @dataclass(frozen=True)
@@ -170,6 +175,20 @@ def _silver(medicines: str, allergies: str) -> tuple[list[Gold], list[str]]:
         if text and any(g[0] == type for g in gold)
     ]
     return gold, judged
+
+
+def allergy_turns(path: Path = ALLERGIES) -> Iterator[Talk]:
+    """Each turn with the turns before it. The gold judges the whole talk; what is asked by others asserts nothing."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+        before = [turn.partition(": ") for turn in row["before"].split(" || ") if turn]
+        turns = [(Speaker(who), text) for who, _colon, text in before] + [(Speaker(row["speaker"]), row["text"])]
+        gold = [
+            ("allergy", part[:-1], "denied" if part.endswith("-") else "affirmed")
+            for part in row["gold"].split(" ;; ")
+            if part
+        ]
+        yield Talk("allergy-turns", row["id"], turns, gold, ("allergy",), own=True, relationship=row["relationship"])
 
 
 _INTERVAL = re.compile(r'xmin = ([\d.]+)\s+xmax = [\d.]+\s+text = "((?:[^"]|"")*)"')

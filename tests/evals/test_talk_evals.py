@@ -45,15 +45,16 @@ def negex_folder(data: Path) -> None:
     (folder / assertion.TRIGGERS).write_text("denies\t\t[PREN]\nbut\t\t[CONJ]\n")
 
 
-def test_assertion_scores_the_tuned_part_and_its_baseline(tmp_path: Path) -> None:
+def test_assertion_scores_the_tuned_part_and_its_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     negex_folder(tmp_path)
+    monkeypatch.setattr(assertion, "OWN", tmp_path / "none.csv")
     closed = assertion.run(Options(data=tmp_path))
     opened = assertion.run(Options(data=tmp_path, held_out=True))
     assert {row["part"] for row in closed.rows} == {"tuned"}
     assert len(opened.rows) == 13 > len(closed.rows)
     assert closed.figures["negation_f1"] == 1.0
     assert closed.figures["historical_f1"] is None  # no gold of it there
-    assert closed.figures["baseline NegEx tuned"]["f1"] == 1.0
+    assert closed.figures["negation tuned, baseline"]["f1"] == 1.0
     assert assertion.figures(closed.rows) == closed.figures
 
 

@@ -72,37 +72,25 @@ def variants(word: str) -> tuple[str, ...]:
     return tuple(forms)
 
 
-class _Begins:
-    """The terms that begin with one word: those that may be there whatever follows, and the others by second word."""
-
-    __slots__ = ("any", "by_second")
-
-    def __init__(self) -> None:
-        self.any: list[Term] = []
-        self.by_second: dict[str, list[Term]] = {}
-
-    def add(self, term: Term) -> None:
-        if len(term.words) == 1 or term.words[1] == _GAP:
-            self.any.append(term)
-        else:
-            self.by_second.setdefault(term.words[1], []).append(term)
-
-
 class Lexicon:
     """Terms indexed by their first two words. Immutable after it is made; lookups are pure."""
 
     def __init__(self, terms: Iterable[Term]) -> None:
-        index: dict[str, _Begins] = {}
+        single: dict[str, list[Term]] = {}
+        longer: dict[str, dict[str, list[Term]]] = {}
         whole: dict[str, list[Term]] = {}
         for term in terms:
-            index.setdefault(term.words[0], _Begins()).add(term)
+            if len(term.words) == 1:
+                single.setdefault(term.words[0], []).append(term)
+            else:
+                longer.setdefault(term.words[0], {}).setdefault(term.words[1], []).append(term)
             whole.setdefault(" ".join(term.words), []).append(term)
         kinds: dict[str, list[Term]] = {}
         for alike in whole.values():
             for term in alike:
                 kinds.setdefault(term.kind, []).append(term)
         self._kinds = {kind: sorted(found) for kind, found in kinds.items()}
-        self._index = index
+        self._single, self._longer = single, longer
         self._whole = whole
 
     def __len__(self) -> int:
@@ -150,22 +138,17 @@ class Lexicon:
         return hits
 
     def _at(self, words: Sequence[str], at: int) -> list[Hit]:
-        found: list[Hit] = []
-        said = words[at]
-        for form in variants(said):
-            begins = self._index.get(form)
-            if begins is None:
-                continue
-            candidates = begins.any
-            if begins.by_second and at + 1 < len(words):
-                for second in variants(words[at + 1]):
-                    if more := begins.by_second.get(second):
-                        candidates = candidates + more
-            for term in candidates:
-                end = _match(term.words, words, at)
-                if end:
-                    found.append(Hit(at, end, term))
-            if found and form == said:
+        found = []
+        for form in variants(words[at]):
+            found += [Hit(at, at + 1, term) for term in self._single.get(form, ())]
+            longer = self._longer.get(form)
+            if longer and at + 1 < len(words):
+                for second in (*variants(words[at + 1]), _GAP):
+                    for term in longer.get(second, ()):
+                        end = _match(term.words, words, at)
+                        if end:
+                            found.append(Hit(at, end, term))
+            if found and form == words[at]:
                 break  # the word as said beats its singular
         if len(found) > 1:
             found.sort(key=lambda hit: (-hit.last, hit.term))
@@ -201,7 +184,7 @@ def _read(name: str) -> list[Term]:
 @cache
 def clinical() -> Lexicon:
     """Drugs, symptoms, conditions and allergens. Kinds: drug, drug_in_context (an everyday word too), medicine (any
-    medicine), symptom, condition, allergen."""
+    medicine), symptom, condition, procedure, allergen; everyday hides an everyday phrase."""
     return Lexicon(term for name in ("drugs", "symptoms", "conditions", "allergens") for term in _read(name))
 
 

@@ -257,3 +257,36 @@ def test_the_digest_is_of_content_and_not_of_ids() -> None:
     assert other.id != link.id
     assert other.digest == link.digest
     assert "metformin" not in link.reasoning.lower()
+
+
+def smoking(status: str) -> Fact:
+    return fact(Kind.SOCIAL_HISTORY, "Tobacco smoking status", fields=(field("value", status),))
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "type", "conflict"),
+    [
+        ("I have never smoked.", "Never smoker", LinkType.SUPPORTS, ""),
+        ("I don't smoke.", "Former smoker", LinkType.SUPPORTS, ""),
+        ("I don't smoke.", "Current every day smoker", LinkType.CONFLICTS, "status"),
+        ("I smoke half a pack a day.", "Never smoker", LinkType.CONFLICTS, "existence"),
+        ("I quit smoking in 2010.", "Former smoker", LinkType.REFINES, ""),
+        ("I quit smoking in 2010.", "Current every day smoker", LinkType.CONFLICTS, "status"),
+        ("I smoke.", "Smoker, current status unknown", LinkType.SUPPORTS, ""),
+        ("I smoke.", "Unknown if ever smoked", LinkType.ABOUT, ""),
+    ],
+)
+def test_a_habit_told_is_held_against_never_former_and_current(
+    text: str, status: str, type: LinkType, conflict: str
+) -> None:
+    link = only(text, smoking(status))
+    assert (link.type, link.conflict_kind) == (type, conflict)
+
+
+def test_a_time_of_day_a_severity_and_a_vague_beginning_refine() -> None:
+    assert only("I take metformin at bedtime.", ONCE_A_DAY).rule == "taken-with-more-detail"
+    assert only("I take metformin every morning.", ONCE_A_DAY).rule == "taken-and-recorded"
+    gout = fact(Kind.CONDITION, "Gout")
+    assert only("I have severe gout.", gout).rule == "same-with-severity"
+    assert only("I've had gout since I was a child.", gout).rule == "same-with-beginning"
+    assert only("I have gout.", gout).rule == "same-condition"

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from iamata.formation.learned import learn
 from iamata.formation.learned.asking import MOST_CHARS, MOST_MESSAGES, PROMPT, Piece, question, unread
@@ -248,6 +249,17 @@ TEXT = "I have a ringing in my ears. Does my brother have diabetes? I take metfo
 def test_a_proposal_that_was_not_said_is_dropped_and_counted(changed: dict[str, Any], reason: str) -> None:
     found = read(said(TEXT), proposal(**changed))
     assert (found.fresh, found.found, found.dropped) == ((), (), ((reason, 1),))
+
+
+def test_words_of_a_context_that_came_back_are_not_learned_from_a_model_either() -> None:
+    session = said("It says I have a ringing in my ears, you wrote. I have a tightness in my jaw.")
+    (message,) = session.messages
+    back = structs.replace(message, injected=((0, 47),))
+    session = structs.replace(session, messages=(back,))
+    jaw = proposal(quote="I have a tightness in my jaw", about="tightness in my jaw")
+    found = read(session, proposal(), jaw)
+    assert found.dropped == (("shown-before", 1),)
+    assert len(found.found) == 1
 
 
 def test_one_bad_proposal_spoils_only_itself() -> None:

@@ -146,3 +146,18 @@ def test_on_real_files_every_mention_is_literal_and_no_relatives_disease_is_the_
                     assert statement.kind in (Kind.FAMILY_HISTORY, Kind.SOCIAL_HISTORY)
     assert read > 30
     assert mentioned > 20
+
+
+def test_a_medications_or_allergies_section_reads_bare_names() -> None:
+    listed = told("Lipitor, metformin 500 mg.\nLisinopril.", "Medications")
+    assert [named(s) for s in listed] == ["Atorvastatin", "Metformin", "Lisinopril"]
+    assert {(s.kind, s.polarity) for s in listed} == {(Kind.MEDICATION, Polarity.AFFIRMED)}
+    assert [named(s) for s in told("Penicillin and sulfa.", "Allergies")] == ["Penicillin", "Sulfonamides"]
+    assert [(named(s), s.polarity) for s in told("None.", "Allergies")] == [("Known allergies", Polarity.DENIED)]
+    assert told("Lipitor.", "Assessment") == []
+
+
+def test_a_bare_name_in_a_section_points_to_its_own_words() -> None:
+    note = passage("No changes.\nLipitor.", "Medications", start=10)
+    (found,) = statements_of(note, DOCTOR, mint=MINT)
+    assert words(note, found) == "Lipitor"

@@ -58,7 +58,8 @@ _FREQUENCY: Final = re.compile(
     r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required"
     r"|when\s+necessary|prn"
     r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
-    r"|now and then|once in a while|from time to time|on weekends"
+    r"|now and then|once in a blue moon|hardly ever|rarely"
+    r"|every once in a while|most nights|once in a while|from time to time|on weekends"
     r")\b",
     re.IGNORECASE,
 )

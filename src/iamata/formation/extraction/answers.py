@@ -13,16 +13,15 @@ from typing import Final, Protocol
 import msgspec
 
 from iamata.formation.extraction import findings, medications, reactions
-from iamata.formation.extraction.amounts import find_frequencies, find_severity
+from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
 from iamata.formation.extraction.people import People
+from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
 from iamata.formation.extraction.scene import Scene
-from iamata.formation.extraction.segmentation import Clause, Sentence, sentences
+from iamata.formation.extraction.segmentation import Clause, Sentence
 from iamata.formation.extraction.times import find_times
-from iamata.formation.extraction.wishes import HABITS
 from iamata.model.coding import CodedText
 from iamata.model.memory import Experiencer, MemoryKind, Temporality
-from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
@@ -46,6 +45,10 @@ _FILLERS: Final = frozenset(
         "ohh",
         "er",
         "erm",
+        "god",
+        "gosh",
+        "lord",
+        "heavens",
         "i",
         "think",
     ]
@@ -53,177 +56,13 @@ _FILLERS: Final = frozenset(
     "i",
     "think",
 }
-_MEDICATION_WORDS: Final = frozenset(
-    ["medication", "medications", "medicine", "medicines", "meds", "drugs", "prescriptions", "pills"]
-)
-_ECHOES: Final = _MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
+_ECHOES: Final = MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
-_ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
-_PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
-_DISEASES: Final = (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.SYMPTOM)
 _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
-_DEGREE: Final = frozenset(
-    ["worse", "better", "improving", "improved", "worsening", "same", "bad", "severe", "constant", "gone"]
-)
 
 
 class _Answer(Protocol):
     def __call__(self, topic: Topic, polarity: Polarity, **changes: object) -> None: ...
-
-
-class Topic(msgspec.Struct, frozen=True):
-    """One thing a question asks about."""
-
-    kind: MemoryKind
-    concept: str
-    change: str = ""
-    agent: str = ""
-
-
-class Question(msgspec.Struct, frozen=True):
-    """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
-    denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
-    no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
-    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
-    are known; `known`: those that the question itself leaves out."""
-
-    text: str
-    topics: tuple[Topic, ...] = ()
-    open: str = ""
-    general: str = reactions.NO_ALLERGIES
-    family: bool = False
-    negative: bool = False
-    lasting: bool = False
-    degree: bool = False
-    which: bool = False
-    begun: bool = False
-    reacting: str = ""
-    plain: bool = False
-    others: bool = False
-    known: tuple[str, ...] = ()
-
-
-def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None) -> Question | None:
-    """The question that the last turn of somebody else put, or None."""
-    if not before or before[-1][0] is speaker:
-        return None
-    text = before[-1][1]
-    last: Sentence | None = None
-    family = False
-    for sentence in sentences(text[-3000:]):
-        family = _of_family(sentence.words) or (family and not {"you", "you're", "you've"} & set(sentence.words))
-        invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
-        if sentence.question or sentence.tag or invites:
-            last = sentence
-    if last is None:
-        return None
-    question = _read_question(text[-3000:], last, before[-1][0])
-    if not family or question.family:
-        return question
-    relatives = tuple(
-        msgspec.structs.replace(t, kind=MemoryKind.FAMILY_HISTORY) if t.kind in _DISEASES else t
-        for t in question.topics
-    )
-    return msgspec.structs.replace(question, family=True, topics=relatives)
-
-
-def _of_family(words: Sequence[str]) -> bool:
-    return any(hit.term.kind == "family_any" for hit in lexicon.cues().every(words)) or any(
-        hit.term.kind == "relative" for hit in lexicon.kinship().longest(words)
-    )
-
-
-def _read_question(text: str, sentence: Sentence, asker: Speaker) -> Question:
-    topics: list[Topic] = []
-    known: list[str] = []
-    opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
-    asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
-    for clause in sentence.clauses:
-        scene = Scene(text, clause, People(asker, ""), None)
-        relatives = [h for h in lexicon.kinship().longest(scene.words) if h.term.kind == "relative"]
-        family = family or bool(scene.cues.of("family_any")) or bool(relatives)
-        drugs = medications.find(scene)
-        if reactions.is_about_allergy(scene):
-            others = others or reactions.of_others(scene.words)
-            named = scene.of("drug", "allergen", "drug_in_context")
-            known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
-            substances = [h.term.concept for h in named]
-            topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
-            if not substances:
-                opened, general = "allergy", _general(scene)
-                negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
-            continue
-        effects = [m for m in reactions.read_effects(scene, "") if m.kind is MemoryKind.SIDE_EFFECT]
-        if effects:
-            topics += [Topic(MemoryKind.SIDE_EFFECT, m.concept.text, agent=m.get("agent")) for m in effects]
-            continue
-        change = medications.change_of(
-            scene, [h for h in medications.adherence_hits(scene) if h.term.concept in ("stopped", "skipped")]
-        )
-        for drug in drugs or [d for d in (medications.generic(scene),) if d and change]:
-            if change:
-                topics.append(Topic(MemoryKind.ADHERENCE, drug.concept, change[0]))
-            else:
-                topics.append(Topic(MemoryKind.MEDICATION, drug.concept))
-        for kind, concept in HABITS.items():
-            if scene.cues.of(kind) and not drugs:
-                topics.append(Topic(MemoryKind.SOCIAL, concept))
-        if not drugs and not change and _asks_medicines(scene):
-            opened = "medication"
-        for finding in findings.find(scene):
-            if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):
-                continue
-            kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
-            topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
-            negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
-    words = sentence.words
-    lasting = (
-        words[:2]
-        == [
-            "how",
-            "long",
-        ]
-        or (words[:1] == ["when"] and bool({"start", "started", "begin", "began"} & set(words)))
-        or words[:2] == ["since", "when"]
-    )
-    held = set(words)
-    text_of = " ".join(words)
-    drugs_asked = [topic.concept for topic in topics if topic.kind in (MemoryKind.MEDICATION, MemoryKind.ALLERGY)]
-    return Question(
-        text=text[sentence.start : sentence.end],
-        topics=() if words[:1] and words[0] in _ADVICE and words[1:2] in (["i"], ["we"]) else tuple(topics),
-        open=opened,
-        general=general,
-        family=family,
-        negative=negative,
-        lasting=lasting,
-        degree=bool(held & _DEGREE) or words[:2] in (["how", "bad"], ["how", "severe"]),
-        plain=any(pair in text_of for pair in _PLAINLY),
-        others=others,
-        known=tuple(known),
-        which=bool(words) and words[0] in ("what", "how", "where", "which", "when", "why"),
-        begun=bool(held & {"pick", "picked", "fill", "filled", "start", "started", "begin", "collect"})
-        and bool(drugs_asked),
-        reacting=drugs_asked[0]
-        if drugs_asked and held & {"happens", "happened", "happen", "reaction", "react"}
-        else "",
-    )
-
-
-def _general(scene: Scene) -> str:
-    text = " ".join(scene.words)
-    if any(word in scene.words for word in ("medication", "medications", "medicine", "medicines", "drug", "drugs")):
-        return "Known drug allergies"
-    return "Known food allergies" if "food" in text else reactions.NO_ALLERGIES
-
-
-def _asks_medicines(scene: Scene) -> bool:
-    words = set(scene.words)
-    return (
-        bool(words & _MEDICATION_WORDS)
-        or ("take" in words and "what" in words)
-        or ("taking" in words and bool(words & {"what", "anything"}))
-    )
 
 
 def stance(words: Sequence[str]) -> tuple[str, int]:
@@ -232,9 +71,10 @@ def stance(words: Sequence[str]) -> tuple[str, int]:
     while at < len(words) and words[at] in _FILLERS:
         at += 1
     best: tuple[str, int] = ("", at)
-    for hit in lexicon.cues().every(words[at : at + 7]):
-        if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and at + hit.last > best[1]:
-            best = (hit.term.kind, at + hit.last)
+    for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
+        for hit in lexicon.cues().every(words[start : start + 7]):
+            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and start + hit.last > best[1]:
+                best = (hit.term.kind, start + hit.last)
     return best
 
 
@@ -267,7 +107,8 @@ def read(
                 if relative.experiencer is Experiencer.FAMILY and topic.kind is MemoryKind.FAMILY_HISTORY:
                     answer(topic, Polarity.AFFIRMED, relation=relative.relation)
             return mentions
-    if words[:2] == ["not", "since"] or (words[:3] == ["no", ",", "not"] and words[3:4] == ["since"]):
+    opened = words[2:] if words[:2] == ["no", ","] else words
+    if opened[:1] == ["not"] and opened[1:2] in (["since"], ["for"], ["in"]):
         for topic in question.topics:
             if topic.kind is MemoryKind.MEDICATION:
                 answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change="stopped"), Polarity.AFFIRMED)
@@ -281,13 +122,28 @@ def read(
             answer(topic, Polarity.AFFIRMED)
         return mentions
     severity = find_severity(text, span[0], span[1])
-    if question.degree and question.which and severity.endswith("/10"):
+    if question.degree and question.which and (severity := severity or _out_of_ten(question, words)).endswith("/10"):
         for topic in question.topics[:1]:
             answer(topic, Polarity.AFFIRMED, detail=details(severity=severity))
+        return mentions
+    habit = [topic for topic in question.topics if topic.kind is MemoryKind.SOCIAL]
+    if habit and not own and {"quit", "stopped"} & set(words[:2]):  # "Quit ten years ago."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
     if words[:3] in (["i", "used", "to"], ["he", "used", "to"], ["she", "used", "to"]) and not own:
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
+        return mentions
+    if not told and (shown := _shown(text, sentence, question, own, people, said_at)):
+        for topic, changes in shown:
+            answer(topic, Polarity.AFFIRMED, **changes)
+        return mentions
+    habits = [topic for topic in question.topics if topic.kind in (MemoryKind.SOCIAL, MemoryKind.MEDICATION)]
+    often = find_frequencies(text, span[0], span[1])
+    if not told and habits and often and len(question.topics) == len(habits) and not own and _begins(often, span, text):
+        for topic in habits[:1]:
+            answer(topic, Polarity.AFFIRMED, detail=details(frequency=often[0].text))
         return mentions
     mentions += _of_relatives(text, sentence, question, people, said_at)
     partial = _partial(text, sentence, people)
@@ -297,21 +153,124 @@ def read(
                 answer(msgspec.structs.replace(topic, kind=MemoryKind.ADHERENCE, change=partial), Polarity.AFFIRMED)
         if mentions:
             return mentions
+    picked = picked_of(question, sentence)
+    for topic, polarity in picked:
+        answer(topic, polarity)
+    if picked:
+        return mentions
     if question.which and not question.open:
         return mentions
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
-        _denial(question, own, answer)
+        if question.open == "allergy" and _some_left(words[after:]):
+            return mentions
+        sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
+        asked_for = (
+            question if not sort or words[:2] != ["not", "to"] else msgspec.structs.replace(question, general=sort)
+        )
+        _denial(asked_for, own, answer)
     elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, certain=False)
     elif told == "unsure" and "don't think so" in " ".join(words):
-        if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
+        asks = question.open == "allergy" and not question.others and not _some_left(words[after:])
+        if asks and not any(m.kind is MemoryKind.ALLERGY for m in own):
             answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED, certain=False)
         for topic in [t for t in question.topics if t.concept not in question.known]:
             answer(topic, Polarity.DENIED, certain=False)
     return mentions
+
+
+_ONLY_WHEN: Final = frozenset(["when", "if", "after", "at", "in", "on", "with", "during", "while", "whenever"])
+_LIMITS: Final = frozenset(["just", "only", "mostly", "usually", "mainly", "sometimes"])
+_COURSE: Final = frozenset(
+    ["worse", "better", "same", "bad", "terrible", "awful", "improving", "worsening", "constant"]
+)
+_ENDED: Final = frozenset(["gone", "went", "stopped", "over"])
+
+
+def _shown(
+    text: str, sentence: Sentence, question: Question, own: Sequence[Mention], people: People, said_at: datetime | None
+) -> list[tuple[Topic, dict[str, object]]]:
+    """What an answer takes for granted that says neither yes nor no: "both", "ten milligrams" of a medicine asked
+    about, "worse at night" and "just when I climb stairs" of a symptom."""
+    words = sentence.words
+    if own or not words or "not" in words:
+        return []
+    if words in (["both"], ["all", "of", "them"], ["all", "of", "those"], ["all", "of", "it"]):
+        return [(topic, {}) for topic in question.topics]
+    if len(question.topics) != 1 or question.family:
+        return []
+    topic = question.topics[0]
+    doses = find_doses(text, sentence.start, sentence.end)
+    if topic.kind is MemoryKind.MEDICATION and question.which and doses:
+        often = find_frequencies(text, sentence.start, sentence.end)
+        return [(topic, {"detail": details(dose=doses[0].text, frequency=often[0].text if often else "")})]
+    if topic.kind is not MemoryKind.SYMPTOM:
+        return []
+    if {"where", "which"} & {spot.word for spot in lexicon.split_words(question.text)[:3]}:
+        scene = Scene(text, sentence.clauses[0], people, said_at)
+        asked = Mention(
+            kind=topic.kind, concept=CodedText(text=topic.concept), start=0, end=1, anchor_start=0, anchor_end=1
+        )
+        part = findings.repaired_part(scene, asked)
+        if part is None or part.concept.text == topic.concept:
+            return []
+        return [(Topic(topic.kind, part.concept.text), {"detail": part.detail})]
+    if words[0] in _LIMITS and words[1:2] != [] and words[1] in _ONLY_WHEN:
+        return [(topic, {})]
+    if question.which and _ENDED & set(words[:4]):
+        return [(topic, {"temporality": Temporality.PAST})]
+    return [(topic, {})] if question.which and _COURSE & set(words[:4]) and not question.lasting else []
+
+
+_SMALL: Final = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _out_of_ten(question: Question, words: Sequence[str]) -> str:
+    """ "I'd say a six", when the question was put on a scale to ten; empty otherwise."""
+    if not {"scale", "ten", "10"} & {spot.word for spot in lexicon.split_words(question.text)}:
+        return ""
+    numbers = [word for word in words if word in _SMALL or (word.isdigit() and int(word) <= 10)]
+    return f"{_SMALL.index(numbers[0]) if numbers[0] in _SMALL else numbers[0]}/10" if len(numbers) == 1 else ""
+
+
+def _begins(often: Sequence[Amount], span: tuple[int, int], text: str) -> bool:
+    """The answer is little else than how often: "Every night.", "Just a gummy now and then."."""
+    return len(text[span[0] : often[0].start].split()) <= 4 and "not" not in text[span[0] : span[1]].lower().split()
+
+
+_TAKES_BACK: Final = frozenset(
+    ["oh", "wait", "well", "except", "actually", "only", "just", "but", "maybe", "sorry", "besides"]
+)
+
+
+def takes_back(words: Sequence[str]) -> bool:
+    """Does it open as what takes a denial back ("Oh wait, …", "Except …", "Well, maybe …")?"""
+    return bool(_TAKES_BACK & set(words[:3])) and len(words) <= _LONGEST_ANSWER
+
+
+def is_denial(sentence: Sentence) -> bool:
+    """ "No." or "No allergies, no.": nothing but a denial."""
+    told, after = stance(sentence.words)
+    rest = [word for word in sentence.words[after:] if word[0].isalnum()]
+    return told == "no" and len(rest) <= 3
+
+
+def allergies_of(effects: Sequence[Mention]) -> list[Mention]:
+    """What a substance does, told in answer to a question about allergies: an allergy to it."""
+    made = []
+    for effect in effects:
+        if effect.kind is MemoryKind.SIDE_EFFECT and effect.get("agent") and effect.polarity is Polarity.AFFIRMED:
+            effect = msgspec.structs.replace(
+                effect,
+                kind=MemoryKind.ALLERGY,
+                concept=CodedText(text=effect.get("agent")),
+                detail=details(reaction=effect.concept.text),
+            )
+        made.append(effect)
+    return made
 
 
 def is_bare_opening(sentence: Sentence) -> bool:
@@ -419,6 +378,36 @@ def _partial(text: str, sentence: Sentence, people: People) -> str:
     return found[0] if found and found[0] in ("skipped", "ran-out", "reduced", "stopped", "not-started") else ""
 
 
+_YES: Final = frozenset(["yes", "yeah", "yep"])
+_NO: Final = frozenset(["no", "nope"])
+
+
+def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polarity]]:
+    """Which of the things asked about the answer names, each affirmed or denied: "Nausea yes, vomiting no",
+    "Just sulfa, not penicillin". Only in short pieces without a verb."""
+    words = sentence.words
+    if not question.topics or len(words) > _LONGEST_ANSWER:
+        return []
+    asked = {topic.concept: topic for topic in question.topics}
+    picked: dict[str, Polarity] = {}
+    named = [hit for hit in lexicon.clinical().longest(words) if hit.term.concept in asked]
+    for hit in named:
+        before = [word for word in words[max(0, hit.first - 3) : hit.first] if word != ","]
+        at = hit.last + (words[hit.last : hit.last + 1] == [","])
+        after = words[at : at + 1]
+        if after and after[0] in _YES | _NO and words[at + 1 : at + 2] in ([], [","], ["and"], ["but"]):
+            picked[hit.term.concept] = Polarity.AFFIRMED if after[0] in _YES else Polarity.DENIED
+        elif before[-1:] == ["not"] and hit.first <= 4:
+            picked[hit.term.concept] = Polarity.DENIED
+        elif (
+            len(words) <= 5
+            and (not before or before[-1] in ("just", "only", "mainly", "mostly"))
+            and (hit.last == len(words) or words[hit.last] in (",", "not", "but", "no"))
+        ):
+            picked[hit.term.concept] = Polarity.AFFIRMED
+    return [(asked[concept], polarity) for concept, polarity in picked.items()]
+
+
 def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:
     if question.negative:
         if question.open == "allergy":
@@ -429,16 +418,39 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
     often = find_frequencies(text, span[0], span[1])
     certain = len(question.topics) < 2 or bool({"both", "all"} & set(words))
     for topic in question.topics:
+        taken = topic.kind is MemoryKind.MEDICATION and len(question.topics) == 1
+        doses = find_doses(text, span[0], span[1]) if taken else []
         extra = details(
-            agent=topic.agent, frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else ""
+            agent=topic.agent,
+            dose=doses[0].text if doses else "",
+            frequency=often[0].text if often and topic.kind is MemoryKind.MEDICATION else "",
         )
         answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
+
+
+_LEFT: Final = frozenset(
+    ["serious", "major", "bad", "severe", "new", "change", "changes", "changed", "big", "significant", "terrible",
+     "threatening", "deadly", "reaction", "hives", "rash", "swelled"]
+)  # fmt: skip
+
+
+def _some_left(words: Sequence[str]) -> bool:
+    """ "Nothing serious", "no new ones", "I don't think so, but I had a reaction": not that there are none."""
+    return bool(_LEFT & set(words))
+
+
+def _of_sort(mention: Mention, question: Question) -> bool:
+    """An allergy of the sort that was asked for: "No, only peanuts" denies those to medicines."""
+    if mention.kind is not MemoryKind.ALLERGY:
+        return False
+    to_medicine = reactions.is_medicine(mention.concept.text)
+    return to_medicine or question.general != reactions.NO_DRUG_ALLERGIES
 
 
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
     if question.negative or question.degree:
         return
-    if question.open == "allergy" and not question.others and not any(m.kind is MemoryKind.ALLERGY for m in own):
+    if question.open == "allergy" and not question.others and not any(_of_sort(m, question) for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
     if question.open == "medication" and not own and question.plain:
         answer(Topic(MemoryKind.MEDICATION, "Medication"), Polarity.DENIED)

@@ -23,6 +23,10 @@ _FRESH: Final = frozenset(
     ("a", "an", "some", "just", "only", "my", "the", "mostly", "i", "lots", "mainly", "occasional")
 )
 _PAST_VERBS: Final = frozenset(("had", "was", "were", "got", "came", "did", "broke", "went"))
+# What may stand between a finding and the verb that ends it: "the rash has finally cleared".
+_ENDING: Final = frozenset(
+    ("has", "have", "had", "just", "finally", "all", "since", "then", "both", "is", "are", "now", "completely")
+)
 _PERFECT: Final = frozenset(("i've", "have", "has", "he's", "she's", "'ve", "haven't", "hasn't", "been", "we've"))
 
 
@@ -66,9 +70,16 @@ class Cues:
         return sum(word[0].isalnum() for word in self.words[start:end])
 
     def _particle(self, hit: Hit) -> bool:
-        """A "no" that answers ("No, …") negates nothing after it."""
+        """A "no" that answers ("No, …", "Not really, …") negates nothing after it."""
         after = self.words[hit.last] if hit.last < len(self.words) else ","
-        return self.words[hit.first : hit.last] == ["no"] and after == ","
+        if self.words[hit.first : hit.last] == ["no"] and after == ",":
+            return True
+        opening = [no for no in self.of("no") if no.first == hit.first == 0 and no.last > hit.last]
+        return any(self.words[no.last : no.last + 1] == [","] for no in opening)
+
+    def is_open(self, start: int, end: int) -> bool:
+        """Does nothing that ends a scope lie between these words?"""
+        return self._open(start, end)
 
     def _open(self, start: int, end: int) -> bool:
         """No terminating word, and no comma that begins something new, lies between."""
@@ -97,7 +108,10 @@ class Cues:
 
     def hypothetical(self, first: int) -> bool:
         """Only supposed: after "if", "in case", "watch for" … and before the comma that ends the supposition."""
-        return any(hit.last <= first and "," not in self.words[hit.last : first] for hit in self.of("hypothetical"))
+        if any(hit.last <= first and "," not in self.words[hit.last : first] for hit in self.of("hypothetical")):
+            return True
+        # "I would stop it if I could": the condition stands behind
+        return bool({"would", "could", "i'd", "he'd", "she'd"} & set(self.words[:first])) and "if" in self.words[first:]
 
     def planned(self, first: int) -> bool:
         """Before it, or around it, stands that it is to come."""
@@ -105,12 +119,21 @@ class Cues:
 
     def over(self, first: int, last: int) -> bool:
         """Said to have ended: "… went away", "I got over …"."""
-        return any(hit.first >= last and not self.masked(hit) for hit in self.of("over")) or self._before(
-            "over_before", first
+        return (
+            any(hit.first >= last and not self.masked(hit) for hit in self.of("over"))
+            or any(
+                hit.first >= last and set(self.words[last : hit.first]) <= _ENDING and not self.masked(hit)
+                for hit in self.of("over_verb")
+            )
+            or self._before("over_before", first)
         )
 
     def historical(self, first: int, last: int) -> bool:
-        return any(not (first <= hit.first < last) for hit in self.of("historical"))
+        if any(not (first <= hit.first < last) for hit in self.of("historical")):
+            return True
+        if any(0 <= first - hit.last <= 1 for hit in self.of("historical_adjective")):
+            return True  # "an old fracture"; not "65 years old with a cough"
+        return self.words[-1:] == ["before"] and any(word in _PERFECT for word in self.words[:first])
 
     def uncertain(self, first: int, last: int) -> bool:
         return any(hit.last <= first and first - hit.last <= _REACH + 3 for hit in self.of("uncertain"))
@@ -121,6 +144,14 @@ class Cues:
         if any(word in _PERFECT for word in before) or "since" in self.words:
             return False
         return any(word in _PAST_VERBS for word in before)
+
+    def earlier(self, last: int) -> bool:
+        """Told of a time before another that is told after it: "… before he moved here", "… until the stent"."""
+        after = self.words[last:]
+        return "until" in after or any(
+            word == "before" and after[at + 1 : at + 2] and after[at + 1] in ("i", "he", "she", "we", "they")
+            for at, word in enumerate(after)
+        )
 
     def assess(self, first: int, last: int) -> Assertion:
         """The assertion of what stands at words `first`:`last`."""

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from iamata.formation.extraction.amounts import find_frequencies, find_severity
+from iamata.formation.extraction.assertion import Assertion
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
@@ -27,13 +28,15 @@ _BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", 
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A symptom or condition named at words `first`:`last`; `side` left, right, bilateral or empty."""
+    """A symptom, condition or operation (then both `condition` and `procedure`) named at words `first`:`last`; `side`
+    left, right, bilateral or empty."""
 
     first: int
     last: int
     concept: str
     condition: bool
     side: str = ""
+    procedure: bool = False
 
 
 def find(scene: Scene) -> list[Finding]:
@@ -41,14 +44,19 @@ def find(scene: Scene) -> list[Finding]:
     composed = _composed(scene)
     covered = [(f.first, f.last) for f in composed]
     found = list(composed)
-    for hit in scene.of("symptom", "condition"):
+    for hit in scene.of("symptom", "condition", "procedure"):
         if any(a <= hit.first < b or hit.first <= a < hit.last for a, b in covered) and len(hit.term.words) < 3:
             continue
         overlapping = [f for f in composed if f.first < hit.last and hit.first < f.last]
         found = [f for f in found if f not in overlapping]
         found.append(
             Finding(
-                hit.first, hit.last, hit.term.concept, hit.term.kind == "condition", _side(scene, hit.first, hit.last)
+                hit.first,
+                hit.last,
+                hit.term.concept,
+                hit.term.kind != "symptom",
+                _side(scene, hit.first, hit.last),
+                hit.term.kind == "procedure",
             )
         )
     unique: dict[tuple[str, str], Finding] = {}
@@ -59,7 +67,8 @@ def find(scene: Scene) -> list[Finding]:
 
 def _side(scene: Scene, first: int, last: int) -> str:
     for hit in lexicon.body().every(scene.words):
-        if hit.term.kind == "side" and (first - 2 <= hit.first < last):
+        reach = 1 if scene.words[hit.first] == "both" else 2  # "we both have migraines" tells no side
+        if hit.term.kind == "side" and (first - reach <= hit.first < last):
             return hit.term.concept
     return ""
 
@@ -141,15 +150,23 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         kind = MemoryKind.SIDE_EFFECT
     if finding.condition and any(_HISTORY.search(" ".join(h.term.words)) for h in scene.cues.of("historical")):
         kind = MemoryKind.HISTORY  # "history of hypertension": told of the past, and not thereby over
-    assertion = scene.cues.assess(finding.first, finding.last)
+    assertion = assess(scene, finding)
     temporality = assertion.temporality
     if temporality is Temporality.HYPOTHETICAL:
         return None  # a supposed symptom says nothing of the patient
-    text = " ".join(scene.words)
-    if assertion.polarity is Polarity.AFFIRMED and temporality is Temporality.CURRENT and _past(scene, finding, text):
-        temporality = Temporality.PAST
+    if finding.procedure:  # "I had my appendix out" is of the past, "I'm getting my knee replaced" a plan
+        ahead = scene.planned_ahead or scene.cues.planned(finding.first)
+        planned = ahead or bool({"getting", "having", "scheduled"} & set(scene.words[: finding.last]))
+        kind = MemoryKind.PLAN if planned else MemoryKind.HISTORY
+        temporality = Temporality.PLANNED if planned else temporality
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
     severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
+    if (
+        finding.condition and finding.first and assertion.polarity is Polarity.AFFIRMED
+    ):  # "severe gout", right before it
+        severity = find_severity(
+            scene.text, scene.clause.spots[max(0, finding.first - 2)].start, _begin(scene, finding)
+        )
     often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if told else []
     side = "" if finding.condition and finding.side == "bilateral" else finding.side
     return scene.mention(
@@ -159,12 +176,25 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
     )  # fmt: skip
 
 
+def _begin(scene: Scene, finding: Finding) -> int:
+    return scene.clause.spots[finding.first].start
+
+
+def assess(scene: Scene, finding: Finding) -> Assertion:
+    """How the clause asserts a finding: by its cues, and past where a simple past and a time say so."""
+    found = scene.cues.assess(finding.first, finding.last)
+    now = found.polarity is Polarity.AFFIRMED and found.temporality is Temporality.CURRENT
+    if now and _past(scene, finding, " ".join(scene.words)):
+        return msgspec.structs.replace(found, temporality=Temporality.PAST)
+    return found
+
+
 def _past(scene: Scene, finding: Finding, text: str) -> bool:
     if any(word in text for word in _DIAGNOSED) or any(when.begins for when in scene.times):
         return False
     if not scene.cues.past_tense(finding.first):
         return False
-    if finding.condition:
+    if finding.condition or scene.cues.earlier(finding.last):
         return True
     today = scene.said_at.date().isoformat() if scene.said_at else None
     return any(when.date != today for when in scene.times)
@@ -173,7 +203,9 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
 _HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)
-_PRESSURE_WORDS: Final = re.compile(r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff)\b", re.IGNORECASE)
+_PRESSURE_WORDS: Final = re.compile(
+    r"\b(?:blood pressure|bp|b\.p\.|pressure|pressures|systolic|cuff|readings?|numbers)\b", re.IGNORECASE
+)
 _FILL: Final = r"(?:\W+(?!but\b)[\w'’]+){0,7}?\W+"
 _NOT_THEN: Final = r"(?![\d/])(?!\s*(?:times?|pills?|tablets?|days?|weeks?|months?|units?|hours?|lit|l\b|a\b))"
 
@@ -204,12 +236,33 @@ _READINGS: Final = (
     ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),
     ("HbA1c", _pattern("a1c|hba1c|hemoglobin a1c", r"(\d{1,2}(?:\.\d)?)", "%|percent")),
 )
+# What a bare number after a question about a reading may be, by what the question names.
+_ASKED: Final = (
+    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 20, 700),
+    ("Body temperature", re.compile(r"\b(?:temperature|temp)\b", re.IGNORECASE), 34, 110),
+    ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
+    ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
+    ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|oximeter|sats?|saturation)\b", re.IGNORECASE), 50, 100),
+    ("HbA1c", re.compile(r"\ba1c\b", re.IGNORECASE), 4, 20),
+)
+_BARE: Final = re.compile(
+    r"^(?:(?:yeah|yes|yep|um+|uh|well|oh|so|i think|let me see|let's see)\W+)*"
+    r"(?:(?:it|that)(?:['’]s| is| was| came back(?: at)?)\s+|i(?:['’]m| am| was)(?: at)?\s+|was\s+|at\s+)?"
+    rf"(?:about|around|like|maybe|at|roughly|just|only)?\s*{_NUMBER}"
+    r"(?:\s*(mg/dl|mmol/l|mmol|pounds?|lbs?|kilos?|kgs?|percent|%|degrees?|bpm))?" + _NOT_THEN,
+    re.IGNORECASE,
+)
+_ON_SCALE: Final = re.compile(
+    rf"\b(?:i['’]m|i am|(?:he|she)['’]s|at|to)\s+(?:now\s+)?(?:at\s+|about\s+)?{_NUMBER}\s*"
+    r"(pounds?|lbs?|kilos?|kgs?|kilograms?)\b",
+    re.IGNORECASE,
+)
 _CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|put on|drop|dropped)\b", re.IGNORECASE)
 
 
-def read_readings(scene: Scene, *, context: str = "") -> list[Mention]:
+def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[Mention]:
     """Home readings as told: the value as said (142/88, 39.2), and the unit if it is said. `context` is the question
-    or sentence that says what the numbers are."""
+    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does."""
     text, start, end = scene.text, scene.clause.start, scene.clause.end
     stretch = text[start:end]
     mentions = []
@@ -224,6 +277,15 @@ def read_readings(scene: Scene, *, context: str = "") -> list[Mention]:
         if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
             continue
         mentions.append(_reading(scene, concept, found, found[1], found[2] or ""))
+    scale = _ON_SCALE.search(stretch)
+    weighed = scale and re.search(r"\b(?:scale|weigh\w*)\b", f"{context} {text[:end][-200:]}")
+    if not mentions and scale and weighed and not _CHANGE_WORDS.search(stretch):
+        mentions.append(_reading(scene, "Body weight", scale, scale[1], scale[2]))
+    bare = _BARE.search(stretch) if asked and not mentions else None
+    for concept, names, least, most in _ASKED if bare else ():
+        if bare and names.search(asked) and least <= float(bare[1]) <= most:
+            mentions.append(_reading(scene, concept, bare, bare[1], bare[2] or ""))
+            break
     return [mention for mention in mentions if mention is not None]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -116,7 +117,10 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
     """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `answering`: the
     clause answers a question about medicines, so a bare name is a use."""
     drugs = find(scene)
-    ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first))}
+    ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first, drug.last))}
+    for one, other in pairwise(drugs):  # "some nsaids, such as ibuprofen"
+        if one.first in ordered and other.first not in ordered and _is_instance(scene.words[one.last : other.first]):
+            ordered[other.first] = ordered[one.first]
     if ordered:
         scene.people.ordering = True
         told_of = [
@@ -127,7 +131,8 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
             if drug.first in ordered or _used(scene, drug, drugs)
         ]
         return [mention for mention in told_of if mention is not None]
-    told = any(phrase in " ".join(scene.words) for phrase in _TOLD)
+    text = " ".join(scene.words)
+    told = any(phrase in text for phrase in _TOLD if not (scene.people.official and phrase == "supposed to"))
     changed = _adherence(scene, drugs, carried, told)
     if changed is not None:
         return changed
@@ -144,6 +149,12 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
         if made is not None:
             mentions.append(made)
     return mentions
+
+
+def _is_instance(between: Sequence[str]) -> bool:
+    """ "Such as", "like", "for example" just before the second of two, or the two are joined."""
+    said = " ".join(between)
+    return said in ("and", "or", ",", ", and", ", or", "or even") or said.endswith(("such as", "for example", "like"))
 
 
 def _order(scene: Scene, drug: Drug, drugs: list[Drug], order: Order) -> Mention | None:
@@ -241,6 +252,9 @@ def _other_matter(scene: Scene, cue: Hit, drugs: list[Drug], change: str) -> boo
     if words[0] == "off":
         before = scene.words[cue.first - 1] if cue.first else ""
         return before not in _OFF or not any(drug.named and 0 <= drug.first - cue.last <= 1 for drug in drugs)
+    within = [name for name in scene.of("symptom", "condition") if cue.first <= name.first < drugs[0].first]
+    if "had" in words and within:
+        return True  # "hasn't had a seizure since they raised the Keppra"
     if change == "taking" and words[0] in ("still", "all", "keep", "kept", "on", "stayed", "staying"):
         return words[0] == "all" and "take" not in " ".join(scene.words)
     if change == "stopped" and len(words) == 1 and words[0] in ("stop", "quit", "stopped", "stopping"):
@@ -296,6 +310,12 @@ def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | N
 def _once(scene: Scene, drug: Drug) -> bool:
     """ "I took ibuprofen yesterday": a use in the past, not a regimen."""
     before = scene.words[: drug.first]
+    usual = " ".join(scene.words[drug.last :])
+    own = before[-1:] == ["my"] and any(
+        when.said.lower().startswith(("this ", "today", "last night")) for when in scene.times
+    )
+    if own or "as usual" in usual or "like always" in usual or "as always" in usual:
+        return False  # "I had my prednisone this morning": the regimen goes on
     return any(w in ("took", "had", "tried", "used", "gave", "got") for w in before) and bool(scene.times) and not any(
         when.begins for when in scene.times
     ) and not find_frequencies(scene.text, scene.clause.start, scene.clause.end)  # fmt: skip

@@ -22,8 +22,17 @@ _OBJECT: Final = 12
 _DENIED: Final = 4
 _OPENERS: Final = frozenset(
     ["so", "okay", "ok", "and", "then", "um", "uh", "alright", "right", "now", "well", ",", "hey", "dragon", "also",
-     "just",     "please", "definitely", "yeah", "first"]
+     "just", "please", "definitely", "yeah", "first", "all", "straight", "away", "yes", "no", "next", "eh", "again",
+     "instead", "maybe", "or", "to", "review", "summarize", "always", "go", "ahead"]
 )  # fmt: skip
+# An adjunct that stands before an imperative: "for the high blood pressure, hold the norvasc".
+_ADJUNCTS: Final = frozenset(["for", "with", "in", "from", "as", "on", "if", "once", "when", "after"])
+_SUBJECTS: Final = frozenset(
+    ["i", "i'm", "i've", "i'd", "we", "we've", "we're", "you", "you're", "you've", "he", "she", "they", "it", "it's",
+     "that", "that's", "there", "is", "are", "was", "were", "do", "does", "did", "have", "has", "had", "who", "which"]
+)  # fmt: skip
+_STARTS_ANEW: Final = frozenset(["i", "we", "i'll", "we'll", "let's", "so", "and", "but", "i'm", "we're"])
+_HELPS: Final = frozenset(["help", "helps", "work", "works", "be", "ease", "relieve", "bring"])
 _INSTEAD: Final = frozenset(["instead", "rather", "unlike", "besides", "without"])
 _TAKEN: Final = frozenset(
     ["taking", "takes", "took", "you're", "your", "she's", "he's", "currently", "been", "includes"]
@@ -37,11 +46,14 @@ class Order(msgspec.Struct, frozen=True):
     denied: bool = False
 
 
-def order_of(scene: Scene, first: int) -> Order | None:
-    """The order that the medicine at word `first` stands in, or None."""
+def order_of(scene: Scene, first: int, last: int) -> Order | None:
+    """The order that the medicine at words `first`:`last` stands in, or None."""
     if not scene.people.orders:
         return None
-    if _INSTEAD & set(scene.words[max(0, first - 3) : first]):
+    before = scene.words[max(0, first - 3) : first]
+    if _INSTEAD & set(before) or any(
+        scene.words[first - 2 : first] == [word, "to"] for word in ("similar", "compared")
+    ):
         return None
     best: Hit | None = None
     for hit in scene.cues.of("order_drug"):
@@ -51,7 +63,20 @@ def order_of(scene: Scene, first: int) -> Order | None:
             best = hit
     if best is not None:
         return Order(best.term.concept, _is_denied(scene, best))
+    if _offered_after(scene, last):
+        return Order("prescription")
     return Order("prescription") if _goes_on(scene, first) else None
+
+
+def _offered_after(scene: Scene, last: int) -> bool:
+    """ "… steroid creams I can give you", "fexofenadine, which I can prescribe": the verb in a clause about it."""
+    for hit in scene.cues.of("order_drug"):
+        between = scene.words[last : hit.first]
+        if hit.term.concept == "prescription" and 2 <= len(between) <= 6 and not {"and", "but", "or"} & set(between):
+            return any(word in ("i", "we") for word in between) and any(
+                last <= lead.first <= hit.first for lead in scene.cues.of("order_lead")
+            )
+    return False
 
 
 def _is_led(scene: Scene, verb: Hit) -> bool:
@@ -63,15 +88,38 @@ def _is_led(scene: Scene, verb: Hit) -> bool:
     if any(hit.first < verb.first and verb.first < hit.last for hit in scene.cues.of("order_lead")):
         return True
     head = [word for word in scene.words[: verb.first] if word not in _OPENERS]
-    if " ".join(scene.words[verb.first : verb.last]).startswith(("we'll", "it'll", "let's", "i recommend")):
+    if head and head[0] in _ADJUNCTS and verb.first <= _LEAD and not _SUBJECTS & set(head[1:]):
+        head = []
+    gerund = scene.words[verb.first] in ("taking", "using")
+    if gerund and (not head or head[0] == "if"):  # "taking paracetamol can help"
+        after = scene.words[verb.last :]
+        return any(
+            word in ("can", "will", "might", "would", "may") and _HELPS & set(after[at + 1 : at + 3])
+            for at, word in enumerate(after)
+        )
+    joined = scene.words[verb.first - 1 : verb.first] in (["and"], [","], ["or"], ["then"])
+    if joined and any(other.last < verb.first and _is_led(scene, other) for other in _verbs(scene, verb)):
+        return True
+    if " ".join(scene.words[verb.first : verb.last]).startswith(
+        ("we'll", "it'll", "let's", "i recommend", "i'm ", "we're ")
+    ):
         return True
     return not head and scene.words[verb.first] not in ("taking", "using", "increasing", "started", "will")
+
+
+def _verbs(scene: Scene, before: Hit) -> list[Hit]:
+    """The nearest verb of ordering before this one, if it stands in the same run of words."""
+    earlier = [hit for hit in scene.cues.of("order_drug") if hit.last < before.first]
+    return earlier[-1:]
 
 
 def _is_denied(scene: Scene, verb: Hit) -> bool:
     """ "Don't take it": a negation right before the verb; one further off denies something else."""
     return any(
-        0 <= verb.first - hit.last <= _DENIED and not scene.cues.masked(hit) for hit in scene.cues.of("negation")
+        0 <= verb.first - hit.last <= _DENIED
+        and not scene.cues.masked(hit)
+        and not _STARTS_ANEW & set(scene.words[hit.last : verb.first])
+        for hit in scene.cues.of("negation")
     )
 
 
@@ -82,4 +130,8 @@ def _goes_on(scene: Scene, first: int) -> bool:
     if scene.cues.of("order_not"):
         return False
     start, end = scene.clause.start, scene.clause.end
-    return bool(find_doses(scene.text, start, end) or find_frequencies(scene.text, start, end))
+    if find_doses(scene.text, start, end) or find_frequencies(scene.text, start, end):
+        return True
+    # "And then the tretinoin cream": a list that goes on, without a verb of its own
+    head = [word for word in scene.words[:first] if word not in ("um", "uh", ",", "some", "the", "a", "even")]
+    return bool(head) and head[0] in ("and", "or", "then", "also", "plus") and not _SUBJECTS & set(scene.words[:first])

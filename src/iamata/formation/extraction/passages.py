@@ -18,6 +18,7 @@ import msgspec
 
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.reading import mentions
+from iamata.formation.extraction.segmentation import sentences
 from iamata.model.attribution import Attribution, Role
 from iamata.model.coding import CodedText
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
@@ -84,13 +85,34 @@ def statements_of(passage: Passage, attribution: Attribution, *, mint: IdMint) -
         text = passage.text[stretch.start : stretch.end]
         if stretch.reading == "advice" or not text.strip():
             continue
-        for mention in mentions(text, speaker=speaker):
+        for mention in _mentions(text, stretch.reading, speaker):
             read = _under_heading(mention, stretch.reading, text)
             if read is None or read.kind not in _KINDS or read.experiencer is Experiencer.OTHER:
                 continue
             made = _statement(passage, read, stretch.start, attribution.author.role, mint)
             found.setdefault(made.id, made)
     return tuple(found.values())
+
+
+# In these sections a bare name is told as an answer to the question that the heading puts.
+_PUTS: Final = {"medicines": "Which medications do you take?", "allergies": "Any allergies?"}
+
+
+def _mentions(text: str, reading: str, speaker: Speaker | None) -> Iterator[Mention]:
+    if reading not in _PUTS:
+        yield from mentions(text, speaker=speaker)
+        return
+    asker = Speaker.COORDINATOR if speaker is Speaker.CLINICIAN else Speaker.CLINICIAN
+    for sentence in sentences(text):
+        found = mentions(text[sentence.start : sentence.end], before=[(asker, _PUTS[reading])], speaker=speaker)
+        for mention in found:
+            yield msgspec.structs.replace(
+                mention,
+                start=mention.start + sentence.start,
+                end=mention.end + sentence.start,
+                anchor_start=mention.anchor_start + sentence.start,
+                anchor_end=mention.anchor_end + sentence.start,
+            )
 
 
 @cache

@@ -23,7 +23,8 @@ _HE: Final = frozenset(("he", "he's", "he'd", "he'll", "him", "his", "himself"))
 _SHE: Final = frozenset(("she", "she's", "she'd", "she'll", "her", "herself"))
 _THEY: Final = frozenset(("they", "they're", "they've", "their", "them"))
 _OBSERVES: Final = frozenset(
-    ["noticed", "notice", "see", "saw", "found", "think", "thought", "gave", "give", "giving", "measured", "took",
+    ["noticed", "notice", "see", "saw", "found", "think", "thought", "gave", "give", "giving", "given", "seen",
+     "measured", "took",
      "believe", "know", "guess", "checked", "counted", "feel", "felt", "heard", "hear", "worry", "afraid",
      "worried", "remember", "want", "wanted", "stopped", "started", "put", "hope", "say", "said", "suspect",
      "swear"]
@@ -44,10 +45,14 @@ _NOT_BLOOD: Final = frozenset(
 # How often another person must be spoken of in a few turns for the talk to be about that person.
 _TALK_OF: Final = 3
 _CLAIMS: Final = {
-    "i": frozenset(["have", "had", "feel", "felt", "take", "took", "get", "got", "am", "hurt", "suffer"]),
+    "i": frozenset(["have", "had", "feel", "felt", "take", "took", "get", "got", "am", "hurt", "suffer", "live",
+                    "lived", "smoke", "smoked", "drink", "drank", "work", "worked", "weigh", "sleep", "skip", "quit"]),
     "i've": frozenset(["had", "been", "got"]),
     "i'm": frozenset(["on", "taking", "having", "feeling", "allergic", "diabetic"]),
 }  # fmt: skip
+_KEPT: Final = frozenset(["records", "record", "log", "logs", "notes", "diary", "chart", "charts", "list", "readings"])
+_ANYBODY: Final = frozenset(["nobody", "everybody", "everyone", "somebody", "someone"])
+_TAKES: Final = frozenset(["took", "killed", "claimed", "got"])
 _CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
 
 
@@ -76,7 +81,7 @@ class People:
         self._speaker = speaker
         self.official = speaker in (Speaker.CLINICIAN, Speaker.COORDINATOR)
         self.orders = self.official or speaker is None  # a note orders as its clinician does
-        self._relationship = _normal(relationship)
+        self.relationship = _normal(relationship)
         self._carried: Person | None = None
         self._topic: Person | None = None
         self.ordering = False  # a clinician has ordered a medicine in this turn
@@ -111,10 +116,17 @@ class People:
                 subject = self._and(subject, self._named(words, at, hit.term.concept, hit.term.kind), words, at)
                 at = hit.last
                 continue
+            if words[at] in _ANYBODY:
+                subject = SOMEBODY
             subject = self._pronoun(words, at, people, subject)
             at += 1
+        held = [hit for hit in people.values() if first <= hit.first < last and words[hit.first].endswith("'s")]
+        taken = [hit for hit in people.values() if hit.first >= last and _TAKES & set(words[last : hit.first])]
+        for hit in held or (taken if first <= 1 else []):  # "a lump in my sister's breast", "cancer took my uncles"
+            if hit.term.kind in ("relative", "other"):
+                return self._named(words, hit.first, hit.term.concept, hit.term.kind)
         side = self._family_around(words, first, last)
-        if side is not None and subject.experiencer is Experiencer.PATIENT:
+        if side is not None and (subject.experiencer is Experiencer.PATIENT or subject == SOMEBODY):
             return side
         if side is not None and side.relation and subject.experiencer is Experiencer.FAMILY and not subject.relation:
             return side
@@ -165,8 +177,8 @@ class People:
         return PATIENT
 
     def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
-        if kind == "patient":
-            return PATIENT
+        if kind == "patient":  # "the baby" is the patient's own child, unless somebody else speaks for it
+            return Person(Experiencer.FAMILY, "child") if self._speaker is Speaker.PATIENT else PATIENT
         owner = words[at - 1] if at else ""
         if owner.endswith("'s") and (chained := self._chained(words, at, relation)) is not None:
             return chained
@@ -174,7 +186,7 @@ class People:
             return SOMEBODY if kind == "other" else Person(Experiencer.FAMILY)
         possessed = owner in ("his", "her", "their", "your", "patient's")
         if self._speaker is Speaker.CAREGIVER and not possessed:
-            composed = lexicon.composed().get((self._relationship, relation))
+            composed = lexicon.composed().get((self.relationship, relation))
             if composed == "patient":
                 return (
                     PATIENT
@@ -212,6 +224,8 @@ class People:
         if word in _WE:
             return PATIENT
         if word == "my":
+            if self._topic is not None and _KEPT & set(words[at + 1 : at + 6]):
+                return subject  # "my blood pressure records", kept of somebody else
             named = people.get(at + 1)
             far = people.get(at + 2)
             if (named and named.term.kind != "informant") or (far and far.term.kind == "relative"):
@@ -230,11 +244,12 @@ class People:
         if self._speaker is not Speaker.CAREGIVER:
             return PATIENT
         rest = words[at + 1 : at + 4]
-        if any(word in _OBSERVES for word in rest) or any(w in _HE | _SHE for w in words[at:]):
+        own = _claims(words, at) and not _OBSERVES & set(rest)  # "I had preeclampsia with him"
+        if not own and (any(word in _OBSERVES for word in rest) or any(w in _HE | _SHE for w in words[at:])):
             return PATIENT
         if words[at] == "me":
             return PATIENT
-        relation = self._relationship
+        relation = self.relationship
         if not relation or relation in _SPOUSES or relation in _NOT_BLOOD:
             return Person(Experiencer.OTHER, relation)
         return Person(Experiencer.FAMILY, relation)
@@ -256,7 +271,7 @@ class People:
         """ "… runs in the family", "nobody in my family", "… on my mom's side", "… in my father"."""
         joined = lexicon.cues().every(words)
         if any(hit.term.kind == "family_any" and (hit.last <= first or hit.first >= last) for hit in joined):
-            named = self.relative(words) if "side" not in words else None
+            named = self.relative(words) if "side" not in words and not _of_theirs(words) else None
             return (
                 named if named is not None and named.experiencer is Experiencer.FAMILY else Person(Experiencer.FAMILY)
             )
@@ -289,6 +304,11 @@ _FINITE_HINT: Final = frozenset(
      "take", "takes", "took", "get", "gets", "got", "feel", "feels", "it's", "we", "don't", "doesn't", "didn't",
      "haven't", "hasn't", "isn't", "wasn't", "stopped", "started", "hurts", "hurt", "can't", "keeps", "no"]
 )  # fmt: skip
+
+
+def _of_theirs(words: Sequence[str]) -> bool:
+    """ "… is all over my mother's family": of no relative that is named."""
+    return any(words[hit.last : hit.last + 1] == ["family"] for hit in lexicon.kinship().longest(words))
 
 
 def _within(words: Sequence[str], at: int) -> bool:

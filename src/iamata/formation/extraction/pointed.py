@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from iamata.formation.extraction import answers, reactions
+from iamata.formation.extraction import questions, reactions
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.reading import order_in
@@ -69,7 +69,7 @@ def mention_at(
     """
     people = People(speaker, relationship)
     people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
-    question = answers.asked(before, speaker)
+    question = questions.asked(before, speaker, relationship)
     for sentence in sentences(text):
         order = order_in(sentence.words)
         silent = order == "machine" or sentence.question

@@ -19,7 +19,8 @@ from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
 
 NO_ALLERGIES: Final = "Known allergies"
-_CATEGORIES: Final = {
+NO_DRUG_ALLERGIES: Final = "Known drug allergies"
+CATEGORIES: Final = {
     "drug": "Known drug allergies", "medication": "Known drug allergies", "medicine": "Known drug allergies",
     "food": "Known food allergies", "medications": "Known drug allergies", "drugs": "Known drug allergies",
     "medicines": "Known drug allergies", "foods": "Known food allergies", "med": "Known drug allergies",
@@ -49,13 +50,25 @@ _OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", 
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
 # "No other allergies": some are told elsewhere, so nothing is denied.
-_OTHERS: Final = frozenset(["other", "others", "else", "otherwise", "additional", "further", "more", "new"])
+_OTHERS: Final = frozenset(
+    ["other", "others", "else", "otherwise", "additional", "further", "more", "new", "change", "changes", "changed"]
+)
 _BUT: Final = frozenset(["besides", "except", "apart", "aside", "than"])  # what follows is left out of a denial
+_SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
+_EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
+_RELIEVED: Final = frozenset(
+    ["helps", "help", "helped", "relieves", "relieved", "eases", "eased", "for", "better", "calms", "away", "settles"]
+)
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
     "for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
     "specialist", "testing", "data", "information", "info", "section", "records",
 ))  # fmt: skip
+
+
+def is_medicine(concept: str) -> bool:
+    """Does a row of our tables name it as a medicine?"""
+    return any(term.kind in ("drug", "drug_in_context") for term in lexicon.clinical().exact(concept))
 
 
 def is_about_allergy(scene: Scene) -> bool:
@@ -79,7 +92,7 @@ def left_out(words: Sequence[str], first: int) -> bool:
 
 def names_no_substance(words: Sequence[str]) -> bool:
     """Is it allergies in general that these words name ("any allergies", "food allergies")?"""
-    return all(word in _GENERAL or word in _OF_ANY or word in _CATEGORIES for word in words)
+    return all(word in _GENERAL or word in _OF_ANY or word in CATEGORIES for word in words)
 
 
 def allergy_cues(scene: Scene) -> list[Hit]:
@@ -99,15 +112,16 @@ def allergy_cues(scene: Scene) -> list[Hit]:
     return found
 
 
-def read_allergies(scene: Scene, carried: str) -> list[Mention]:
-    """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it")."""
+def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Mention]:
+    """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it"),
+    `here`: in this turn, so that a bare "I'm allergic" means it."""
     cues = allergy_cues(scene)
     if not cues:
         return []
     cue = cues[0]
     substances = _substances(scene, cue)
     if not substances:
-        return _without_substance(scene, cue, cues, carried)
+        return _without_substance(scene, cue, cues, carried, here)
     reactions = findings.find(scene)
     named = {concept for _f, _l, concept in substances}
     reaction = next(
@@ -119,9 +133,12 @@ def read_allergies(scene: Scene, carried: str) -> list[Mention]:
         None,
     )
     mentions = []
+    person = scene.owner(substances[0][0], substances[0][1])  # of all: "dogs" in a list is no person
     for first, last, concept in substances:
         assertion = scene.cues.assess(first, last)
-        denied = scene.cues.negated(cue.first, cue.last) or scene.cues.negated(first, last)
+        denied = scene.cues.negated(first, last) or (
+            scene.cues.negated(cue.first, cue.last) and scene.cues.is_open(cue.last, first)
+        )
         avoids = scene.words[cue.first] == "can't"  # "can't have dairy": avoided, for a reason not told
         denied = denied and not avoids
         past = assertion.temporality is Temporality.PAST or scene.cues.historical(cue.first, cue.last)
@@ -133,7 +150,7 @@ def read_allergies(scene: Scene, carried: str) -> list[Mention]:
                 MemoryKind.ALLERGY, concept, first, last,
                 polarity=Polarity.DENIED if denied else Polarity.AFFIRMED, temporality=temporality,
                 certain=assertion.certain and not avoids and not scene.cues.uncertain(cue.first, cue.last),
-                dated=False, detail=reaction_named(scene, reaction),
+                dated=False, person=person, detail=reaction_named(scene, reaction),
             )
         )  # fmt: skip
     return [mention for mention in mentions if mention is not None]
@@ -158,13 +175,32 @@ def _substances(scene: Scene, cue: Hit) -> list[tuple[int, int, str]]:
         if (
             0 <= hit.first - cue.last <= _AFTER
             or hit.last == cue.first
-            or (0 <= cue.first - hit.last <= _BEFORE and "to" not in scene.words[cue.first : cue.last + 1])
+            or (0 <= cue.first - hit.last <= _BEFORE and not _to_follows(scene, cue))
         ) and not any(first < hit.last and hit.first < last for first, last, _c in named):
             named.append((hit.first, hit.last, hit.term.concept))
     to = [at for at in range(cue.last - 1, min(cue.last + 4, len(scene.words))) if scene.words[at] == "to"]
     if named:
+        named = _compounded(scene, cue, named)
         return [n for n in named if not to or n[0] > to[0] or n[1] <= cue.first] or named
     return _said_after(scene, to[0] + 1) if to else []
+
+
+def _to_follows(scene: Scene, cue: Hit) -> bool:
+    """ "Allergic to …", with something after it; not "latex is the one thing I'm allergic to"."""
+    at = next((at for at in range(cue.first, min(cue.last + 1, len(scene.words))) if scene.words[at] == "to"), None)
+    return at is not None and at + 1 < len(scene.words)
+
+
+def _compounded(scene: Scene, cue: Hit, named: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """ "EpiPen because of my peanut allergy": where a substance stands right before the cue, only what is listed with
+    it belongs to it."""
+    own = next((at for at, (_first, last, _concept) in enumerate(named) if last == cue.first), None)
+    if own is None:
+        return named
+    begin = own
+    while begin and set(scene.words[named[begin - 1][1] : named[begin][0]]) <= {"and", "or", ",", "&", "/"}:
+        begin -= 1
+    return named[begin:]
 
 
 def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
@@ -176,7 +212,7 @@ def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
         first = at
         while at < len(scene.words) and scene.words[at] not in _STOP and at - first < 3:
             at += 1
-        if at == first or scene.words[first] in _CATEGORIES:
+        if at == first or scene.words[first] in CATEGORIES:
             break
         said = scene.said(first, at)
         found.append((first, at, said[0].upper() + said[1:]))
@@ -188,8 +224,12 @@ def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
     return found
 
 
-def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) -> list[Mention]:
+def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str, here: bool) -> list[Mention]:
     """ "No allergies", "not allergic to anything", "allergic to it"; an allergy with no name says nothing to keep."""
+    bare = here and scene.words[cue.first : cue.last] == ["allergic"] and cue.last == len(scene.words)
+    if bare and carried and len(scene.words) <= 3 and not scene.cues.negated(cue.first, cue.last):
+        made = scene.mention(MemoryKind.ALLERGY, carried, cue.first, cue.last, dated=False)
+        return [made] if made else []
     to = [at for at in range(cue.last - 1, min(cue.last + 2, len(scene.words))) if scene.words[at] == "to"]
     if to and carried and to[0] + 1 < len(scene.words) and scene.words[to[0] + 1] in _IT:
         denied = scene.cues.negated(cue.first, cue.last)
@@ -201,11 +241,13 @@ def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str) ->
     general = next((hit for hit in cues if set(scene.words[hit.first : hit.last]) & _GENERAL), None)
     if general is None or not scene.cues.negated(general.first, general.last):
         return []
+    if _SAID_BEFORE & set(scene.words[: general.first]) and _EARLIER & set(scene.words):
+        return []  # "I said no allergies before, but …"
     near = scene.words[max(0, general.first - 5) : general.last + 4]
     if not _OF_ANY & set(near) or of_others(near):
         return []
     around = scene.words[max(0, general.first - 2) : min(len(scene.words), general.last + 3)]
-    concept = next((_CATEGORIES[word] for word in around if word in _CATEGORIES), NO_ALLERGIES)
+    concept = next((CATEGORIES[word] for word in around if word in CATEGORIES), NO_ALLERGIES)
     made = scene.mention(
         MemoryKind.ALLERGY, concept, general.first, general.last, polarity=Polarity.DENIED, dated=False
     )
@@ -279,7 +321,7 @@ def _is_sign(finding: Finding, *, allergen: bool) -> bool:
 def _told(scene: Scene, agents: list[tuple[int, int, str]], symptoms: list[Finding]) -> list[Mention]:
     mentions = []
     agent = agents[0]
-    relieved = {"helps", "help", "helped", "relieves", "for"} & set(scene.words[agent[1] :])
+    relieved = _RELIEVED & set(scene.words[agent[1] :])
     for finding in sorted(symptoms, key=lambda f: (f.concept == "Rash", f.first)):
         denied = scene.cues.negated(finding.first, finding.last)
         polarity = Polarity.DENIED if denied else Polarity.AFFIRMED

@@ -11,11 +11,20 @@ from typing import Final
 
 import msgspec
 
-from iamata.formation.extraction import answers, findings, medications, reactions, wishes
+from iamata.formation.extraction import (
+    answers,
+    ellipsis,
+    findings,
+    medications,
+    questions,
+    reactions,
+    social,
+    wishes,
+)
 from iamata.formation.extraction.mention import Mention
-from iamata.formation.extraction.people import People
+from iamata.formation.extraction.people import People, Person
 from iamata.formation.extraction.scene import Scene
-from iamata.formation.extraction.segmentation import Sentence, sentences
+from iamata.formation.extraction.segmentation import Clause, Sentence, sentences
 from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
@@ -28,6 +37,10 @@ _POLITE: Final = frozenset([
     "need", "just", "then", "agent", "ai", "bot", "assistant", "computer", "the",
 ])  # fmt: skip
 _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's", "those", "which", "this"])
+# Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
+_HEARD_EARLY: Final = 12
+_SHORT: Final = 8
+_ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
 
@@ -47,35 +60,57 @@ def mentions(
     """
     turn = _Turn(text, before, said_at, speaker, relationship)
     found: list[Mention] = []
-    question = answers.asked(before, speaker)
+    question = questions.asked(before, speaker, turn.people.relationship)
     for sentence in sentences(text):
         order = order_in(sentence.words)
         if order == "machine":
             continue
         if sentence.question:
             turn.hear(sentence)
-            question = None
+            question = questions.own(text, sentence)
             continue
+        if question is not None and question.continued and not _adds(text, sentence):
+            question = None
         made = turn.read(sentence, found, question)
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
         found.extend(made)
         if question is not None and question.open and answers.is_bare_opening(sentence):
             question = msgspec.structs.replace(question, topics=())
+        elif question is not None and question.open and _goes_on(question, sentence, made):
+            question = msgspec.structs.replace(question, topics=(), continued=True)
+        elif question is not None and question.open == "allergy" and answers.is_denial(sentence):
+            question = msgspec.structs.replace(question, topics=(), taken_back=True)  # "No. Oh wait, codeine."
         else:
             question = None
     return _ordered(found if speaker is None else _without_contradiction(found))
 
 
-def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
-    """Without the denial of all allergies where the same turn tells one ("… and no allergies apart from that")."""
-    told = any(
-        m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
-        for m in found
+def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Mention]) -> bool:
+    """A short answer with names to which more may be added: "Sulfa. And bees."."""
+    kind = MemoryKind.ALLERGY if question.open == "allergy" else MemoryKind.MEDICATION
+    return len(sentence.words) <= _SHORT and any(
+        mention.kind is kind and mention.polarity is Polarity.AFFIRMED for mention in made
     )
-    return [
-        m for m in found if not (told and m.kind is MemoryKind.ALLERGY and m.concept.text == reactions.NO_ALLERGIES)
+
+
+def _adds(text: str, sentence: Sentence) -> bool:
+    """Does it open as a further answer: "And bees"?"""
+    return text[sentence.start : sentence.end].split()[0].lower().strip(",") in _ADDS
+
+
+def _without_contradiction(found: Sequence[Mention]) -> list[Mention]:
+    """Without the denial of all allergies where the same turn tells one ("… and no allergies apart from that"), and
+    that of allergies to medicines where it tells one to a medicine."""
+    told = [
+        m.concept.text
+        for m in found
+        if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.experiencer is Experiencer.PATIENT
     ]
+    undone = {reactions.NO_ALLERGIES} if told else set()
+    if any(reactions.is_medicine(name) for name in told):
+        undone.add(reactions.NO_DRUG_ALLERGIES)
+    return [m for m in found if not (m.kind is MemoryKind.ALLERGY and m.concept.text in undone)]
 
 
 def order_in(words: Sequence[str]) -> str:
@@ -112,7 +147,9 @@ class _Turn:
         self.people = People(speaker, relationship)
         self.people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
         self.drug = ""
+        self.substance = ""  # of this turn: what "I'm allergic to it" may mean
         self.context = before[-1][1][-500:] if before else ""
+        self.asked = before[-1][1][-500:] if before and before[-1][0] is not speaker and "?" in before[-1][1] else ""
         for _who, words in before[-_LOOK_BACK:]:
             self._speak_of(words[-2000:])
 
@@ -121,15 +158,28 @@ class _Turn:
         if names:
             self.drug = names[-1]
 
+    def _name_substance(self, scene: Scene) -> None:
+        named = scene.of("drug", "allergen")
+        if named:
+            self.substance = named[-1].term.concept
+
     def hear(self, sentence: Sentence) -> None:
         """A question: it asserts nothing, and names what "it" may mean."""
         self._speak_of(self.text[sentence.start : sentence.end])
 
-    def read(self, sentence: Sentence, earlier: list[Mention], question: answers.Question | None) -> list[Mention]:
+    def read(self, sentence: Sentence, earlier: list[Mention], question: questions.Question | None) -> list[Mention]:
         found: list[Mention] = []
         previous: list[Mention] = earlier[-3:]
+        last: Clause | None = None
         for clause in sentence.clauses:
+            if clause.asks:  # "… are you taking it": it names what "it" may mean, and asserts nothing
+                self._speak_of(self.text[clause.start : clause.end])
+                continue
             scene = Scene(self.text, clause, self.people, self.said_at)
+            if last is not None and (person := ellipsis.owner(clause, self.people)) is not None:
+                found.extend(ellipsis.read(clause, last, self._clause(self._scene(last, person), None)))
+                continue
+            last = clause
             made = self._clause(scene, question)
             found, made = _joined(scene, found, made, earlier)
             told = [
@@ -139,27 +189,41 @@ class _Turn:
             previous = made or previous
             self.people.follow(scene.words)
             self._speak_of(scene.text[clause.start : clause.end])
+            self._name_substance(scene)
             self.drug = told[-1] if told and told[-1] != reactions.NO_ALLERGIES else self.drug
             self.context = scene.text[sentence.start : sentence.end]
+            if len(clause.words) > 2:  # not "Yeah" alone
+                self.asked = ""
         if question is not None:
+            picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
+            found = [mention for mention in found if mention.concept.text not in picked]
             found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
 
-    def _clause(self, scene: Scene, question: answers.Question | None) -> list[Mention]:
+    def _scene(self, clause: Clause, owner: Person) -> Scene:
+        return Scene(self.text, clause, self.people, self.said_at, owner)
+
+    def _clause(self, scene: Scene, question: questions.Question | None) -> list[Mention]:
         opened = question.open if question else ""
-        if scene.cues.of("hearsay") or reactions.is_general(scene):
+        hearsay = scene.cues.of("hearsay")
+        if reactions.is_general(scene) or any(hit.first <= _HEARD_EARLY for hit in hearsay):
             return []
         wished = [] if self.people.official else wishes.read(scene)
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
             return wished
         made: list[Mention | None] = [*wished]
-        made += findings.read_readings(scene, context=self.context)
-        allergies = reactions.read_allergies(scene, self.drug)
+        made += findings.read_readings(scene, context=self.context, asked=self.asked)
+        allergies = reactions.read_allergies(scene, self.substance or self.drug, here=bool(self.substance))
         effects = [] if allergies else reactions.read_effects(scene, self.drug)
+        if opened == "allergy" and effects:
+            allergies, effects = answers.allergies_of(effects), []
         if opened == "allergy" and not allergies and not effects:
             opens, after = answers.stance(scene.words)
-            if opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
+            back = question is not None and question.taken_back
+            if back and not answers.takes_back(scene.words):
+                pass
+            elif opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
@@ -174,13 +238,14 @@ class _Turn:
         if not allergies:
             told = {m.concept.text for m in effects} | {m.get("reaction") for m in effects}
             made += [m for m in findings.read(scene) if m.concept.text not in told]
-        made += wishes.read_habits(scene, self.speaker)
+        made += social.read(scene, self.speaker)
         return [m for m in made if m is not None]
 
 
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
+    person = scene.owner(named[0].first, named[0].last) if named else None  # "cats" and "dogs" are no persons here
     doubted = any(
         pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
         for pair in [scene.words[at : at + 2] for at in range(len(scene.words))]
@@ -192,6 +257,7 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
             hit.first,
             hit.last,
             dated=False,
+            person=person,
             polarity=Polarity.AFFIRMED if doubted else None,
             certain=False if doubted else None,
         )
@@ -213,6 +279,8 @@ def _joined(
         for wrong in [m for m in last if m.kind in kinds]:
             (found if wrong in found else earlier).remove(wrong)
         return found, made
+    if clause.joined and last and not made and scene.cues.of("retraction"):
+        return [_retracted(m) if m in last else m for m in found], made
     if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
@@ -220,6 +288,13 @@ def _joined(
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made
+
+
+def _retracted(mention: Mention) -> Mention:
+    """What was believed and is taken back ("… but it turns out I'm not") is denied."""
+    if mention.kind in (MemoryKind.ALLERGY, MemoryKind.CONDITION) and mention.polarity is Polarity.AFFIRMED:
+        return msgspec.structs.replace(mention, polarity=Polarity.DENIED)
+    return mention
 
 
 def _mended(scene: Scene, wrong: Mention) -> Mention | None:
@@ -230,9 +305,10 @@ def _mended(scene: Scene, wrong: Mention) -> Mention | None:
     if wrong.kind not in (MemoryKind.MEDICATION, MemoryKind.ADHERENCE, MemoryKind.ALLERGY) or not names:
         return None
     hit = names[0]
+    of_all = wrong.concept.text.startswith("Known ")  # "No. Oh wait, codeine.": that one is told
     return scene.mention(
         wrong.kind, hit.term.concept, hit.first, hit.last,
-        polarity=wrong.polarity, temporality=wrong.temporality, change=wrong.change,
+        polarity=Polarity.AFFIRMED if of_all else wrong.polarity, temporality=wrong.temporality, change=wrong.change,
     )  # fmt: skip
 
 
@@ -256,6 +332,18 @@ def _caused(
             detail["reaction_said"] = said
         whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
         return [whole if m is allergy else m for m in found], []
+    own_allergy = next((m for m in made if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED), None)
+    felt = [
+        m for m in last if m.kind in (MemoryKind.SYMPTOM, MemoryKind.SIDE_EFFECT) and m.polarity is Polarity.AFFIRMED
+    ]
+    if (
+        own_allergy
+        and felt
+        and not own_allergy.get("reaction")
+        and own_allergy.anchor_end - own_allergy.anchor_start <= 4
+    ):
+        with_reaction = tuple(sorted((dict(own_allergy.detail) | {"reaction": felt[-1].concept.text}).items()))
+        return found, [msgspec.structs.replace(m, detail=with_reaction) if m is own_allergy else m for m in made]
     stopped = next((m for m in last if m.kind is MemoryKind.ADHERENCE and m.change == "stopped"), None)
     if stopped and symptoms:
         made = [_effect(m, stopped.concept.text) if m in symptoms else m for m in made]

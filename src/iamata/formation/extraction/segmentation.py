@@ -18,8 +18,13 @@ from iamata.terminology.lexicon import Spot, split_words
 
 _END: Final = re.compile(r"[.!?…]+[\"')\]”’]*(?=\s|$)|[\r\n]+")
 _ABBREVIATION: Final = re.compile(r"(?:^|[\s(])(?:dr|mr|mrs|ms|st|vs|approx|e\.g|i\.e|etc|a\.m|p\.m|mg|ml|q\.d)$", re.I)
-# Longer stretches without an end are cut at a blank, so that one endless line costs no more than many short ones.
+# Longer stretches without an end are cut, where a clause may begin or else at a blank, so that one endless line costs
+# no more than many short ones.
 _LONGEST: Final = 1200
+_MAY_BEGIN: Final = re.compile(r"\s(?=(?:and|so|but|okay|ok|alright|because|then|let['’]s)\s)", re.I)
+# Talk written down without marks: a sentence of so many words with fewer than one comma in twenty.
+_UNMARKED: Final = 24
+_RARE_COMMA: Final = 20
 
 _SUBJECTS: Final = frozenset(
     ["i", "i'm", "i've", "i'd", "i'll", "he", "he's", "he'd", "he'll", "she", "she's", "she'd", "she'll", "we",
@@ -73,6 +78,15 @@ class Clause(msgspec.Struct, frozen=True):
     def words(self) -> list[str]:
         return [spot.word for spot in self.spots]
 
+    @property
+    def asks(self) -> bool:
+        """It is put as a question to the other, within a sentence that goes on ("… are you taking it")."""
+        words = self.words
+        at = 0
+        while at < len(words) and words[at] in _FILLERS:
+            at += 1
+        return at + 2 < len(words) and _asks_other(words, at)
+
 
 class Sentence(msgspec.Struct, frozen=True):
     """One sentence, its clauses, and whether it asks (`question`) or asks for assent to what it states (`tag`)."""
@@ -89,7 +103,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences in order. Blank stretches are left out."""
+    """The sentences in order, each with a clause or more. Stretches of blanks or bare conjunctions are left out."""
     for start, end in _stretches(text):
         spots = split_words(text[start:end], start)
         while spots and not _is_word(spots[0]):
@@ -103,9 +117,11 @@ def sentences(text: str) -> Iterator[Sentence]:
         asks = any(spot.word == "?" for spot in spots[last:])
         words = [spot.word for spot in body]
         question, tag, cut = _asking(words, asks)
+        question = question and (asks or not _is_unmarked(words))  # its first clause asks, and the talk runs on
         body = body[:cut]
-        if body:
-            yield Sentence(body[0].start, body[-1].end, tuple(_clauses(body)), question, tag)
+        clauses = tuple(_clauses(body)) if body else ()
+        if clauses:  # "So and." says nothing
+            yield Sentence(body[0].start, body[-1].end, clauses, question, tag)
 
 
 def _is_word(spot: Spot) -> bool:
@@ -124,7 +140,8 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 def _bounded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     while end - start > _LONGEST:
-        cut = text.rfind(" ", start + 1, start + _LONGEST)
+        begins = [m.start() for m in _MAY_BEGIN.finditer(text, start + _LONGEST // 2, start + _LONGEST)]
+        cut = begins[-1] if begins else text.rfind(" ", start + 1, start + _LONGEST)
         cut = cut if cut > start else start + _LONGEST
         yield start, cut
         start = cut
@@ -180,12 +197,13 @@ def _clauses(spots: Sequence[Spot]) -> Iterator[Clause]:
         cuts = [opening]
         repairs.add(opening)
     at = 1
+    unmarked = _is_unmarked(words)
     while at < len(words):
         if at in mended:
             cuts.append(mended[at])
             repairs.add(mended[at])
             at = mended[at]
-        elif _starts(words, at) and not _continues(words, cuts[-1], at):
+        elif (unmarked and _opens_unmarked(words, at)) or (_starts(words, at) and not _continues(words, cuts[-1], at)):
             cuts.append(at)
         at += 1
     cuts = sorted({cut for cut in cuts if cut < len(words)})
@@ -254,10 +272,73 @@ def _opening_repair(words: Sequence[str]) -> int:
     return at if 0 < at < len(words) else 0
 
 
+# Not a question where these stand before: "what do you", "so do you", "than are you".
+_NO_QUESTION: Final = _WH | {"so", "nor", "neither", "as", "than", "or", "and", "but", "well", "then", "like"}
+_ASKING: Final = frozenset(["do", "does", "did", "are", "is", "have", "has", "were", "was"])
+# In talk without marks, these open a clause wherever they stand.
+_OPENINGS: Final = (
+    ("i", "want"), ("i", "wan"), ("i'm", "gon"), ("i'm", "gonna"), ("i'm", "going"), ("i", "will"), ("i'd", "like"),
+    ("i", "would"), ("i", "recommend"), ("i", "suggest"), ("we", "will"), ("we're", "going"), ("we're", "gon"),
+    ("you", "can"), ("i", "have"), ("i", "take"), ("i", "took"), ("i'm", "taking"), ("i've", "been"),
+    ("i", "know"), ("i", "see"), ("i", "do"), ("i", "did"), ("i", "think"),
+)  # fmt: skip
+_ALONE: Final = frozenset(["i'll", "we'll", "let's"])
+_HELD: Final = frozenset(
+    ["that", "which", "who", "what", "as", "than", "if", "when", "whenever", "where", "how", "why", "said", "say",
+     "think", "know", "until", "till", "before", "after", "since", "while", "cause", "and", "or", "but", "so", "then",
+     "because", "everything", "anything", "something", "all", "like", "mean", "guess", "unless", "whether", "not",
+     ",", "the", "maybe", "probably", "once", "though", "believe", "hope", "see", "now"]
+)  # fmt: skip
+
+
+_MADE_TO: Final = frozenset(
+    ["to", "na", "gonna", "let's", "we'll", "i'll", "will", "would", "can", "we", "they", "i", "just"]
+)
+
+
+def _asks_other(words: Sequence[str], at: int) -> bool:
+    if words[at] not in _ASKING or words[at + 1 : at + 2] != ["you"] or len(words) - at < 3:
+        return False
+    if words[at] == "have" and at and words[at - 1] in _MADE_TO:
+        return False  # "let's have you take it"
+    return words[at + 2] not in ("know", "see", "so", "come", "take", "start", "use") or words[at] == "do"
+
+
+def _is_unmarked(words: Sequence[str]) -> bool:
+    return len(words) > _UNMARKED and _RARE_COMMA * words.count(",") < len(words)
+
+
+def _opens_unmarked(words: Sequence[str], at: int) -> bool:
+    """Does a clause open here although no word and no sign says so?"""
+    word = words[at]
+    if _asks_other(words, at):
+        return words[at - 1] not in _NO_QUESTION
+    if words[at - 1] in _HELD:
+        return False
+    return word in _ALONE or tuple(words[at : at + 2]) in _OPENINGS
+
+
+def _marks_turn(words: Sequence[str], at: int) -> bool:
+    """ "Okay" or "alright" that turns to the next thing, not "I feel okay"."""
+    after = words[at + 1] if at + 1 < len(words) else ""
+    if words[at] not in ("okay", "alright") or words[at - 1] in ("is", "are", "was", "feel", "be", "it's", "i'm"):
+        return False
+    return after in _SUBJECTS or after in _DETERMINERS or after in _TURNS
+
+
+_ELIDED: Final = frozenset(["do", "does", "did", "am", "is", "are", "has", "have", "was"])
+_TURNS: Final = frozenset(
+    ["and", "so", "well", "let's", "now", "um", "then", "but", "any", "for", "okay", "alright", "great", "good", "do",
+     "are", "have", "did", "what", "how"]
+)  # fmt: skip
+
+
 def _starts(words: Sequence[str], at: int) -> bool:
     """Does a new clause start at this word (a conjunction, a comma, a dash)?"""
     word = words[at]
     nxt = words[at + 1] if at + 1 < len(words) else ""
+    if _marks_turn(words, at):
+        return True
     if word in (";", "–", "—") or (word == "-" and words[at - 1][0].isalnum() and nxt in _SUBJECTS):
         return True
     if word in _BREAKS:
@@ -266,6 +347,10 @@ def _starts(words: Sequence[str], at: int) -> bool:
         )
     if word not in _JOINS:
         return False
+    elided = at + 1 if nxt in ("so", "neither", "nor") else at
+    follows = words[elided + 1] if elided + 2 < len(words) else ""
+    if words[elided] in ("so", "neither", "nor") and follows in _ELIDED:
+        return True  # "… and so do I"
     if word == "," and nxt in ("and", "so", "then", "or", "but", "because") and at + 2 < len(words):
         return nxt in ("and", "so", "then", "or") and _starts(words, at + 1)
     if word == "so" and nxt not in _SUBJECTS:

@@ -19,6 +19,23 @@ _EVERY: Final = re.compile(r"(?:every|q)\s*(\d{1,4}|two|three|four|six|eight|twe
 _NUMBERS: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
 
 
+# When in the day, or how with food, a medicine is taken; "every morning" only says how often.
+_MOMENT: Final = re.compile(
+    r"\b(?:bedtime|before bed|at night|in the evening|in the afternoon|in the morning|empty stomach|first thing"
+    r"|wak(?:e|ing) up|noon|(?:before|after|with) (?:my )?(?:breakfast|lunch|dinner|supper|meals?|food|eating))\b",
+    re.IGNORECASE,
+)
+
+
+def moments(text: str) -> frozenset[str]:
+    """The times of day and meals that the words tie a medicine to, as said."""
+    return frozenset(re.sub(r"\s+", " ", match.group().lower()) for match in _MOMENT.finditer(text))
+
+
+def fact_moments(fact: Fact) -> frozenset[str]:
+    return moments(f"{text_of(fact.value('frequency'))} {text_of(fact.value('dosage_text'))}")
+
+
 def text_of(value: object) -> str:
     if isinstance(value, CodedText):
         return value.display

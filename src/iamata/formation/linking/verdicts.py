@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+from iamata.formation.linking.habits import judge_habit
 from iamata.formation.linking.names import Index, Named, Sameness, sameness
-from iamata.formation.linking.regimen import doses, fact_per_day, per_day, same_dose, text_of
+from iamata.formation.linking.regimen import (
+    doses,
+    fact_moments,
+    fact_per_day,
+    moments,
+    per_day,
+    same_dose,
+    text_of,
+)
 from iamata.formation.linking.rules import Verdict, rule
 from iamata.model.fact import Currency, Fact
 from iamata.model.memory import Memory, MemoryKind, Temporality
@@ -39,6 +48,8 @@ def judge(memory: Memory, named: Named) -> Verdict | None:
             return _judge_condition(memory, named)
         case Kind.FAMILY_HISTORY:
             return _judge_family(memory, named)
+        case Kind.SOCIAL_HISTORY:
+            return judge_habit(memory, named)
         case _:
             same = sameness(memory.concept.display, named)
             if same is None:
@@ -115,7 +126,7 @@ def _judge_amounts(memory: Memory, named: Named) -> Verdict:
     if said is not None and held is not None and abs(said - held) > 0.01:
         return rule("other-frequency")
     more = (detail.get("dose") and dose is None and not doses(named)) or (said is not None and held is None)
-    if more:
+    if more or moments(memory.quote) - fact_moments(named.fact):
         return rule("taken-with-more-detail")
     return rule("taken-and-recorded")
 
@@ -242,8 +253,10 @@ def _judge_condition(memory: Memory, named: Named) -> Verdict | None:
         return rule("over-but-active", sure)
     if not past and _ended(fact):
         return rule("present-but-over", sure)
-    if memory.since and fact.when is None:
+    if (memory.since or memory.since_said) and fact.when is None:
         return rule("same-with-beginning", sure)
+    if dict(memory.detail).get("severity") and not text_of(fact.value("severity")):
+        return rule("same-with-severity", sure)
     return rule("same-condition", sure)
 
 

@@ -1,0 +1,241 @@
+"""What does the turn before ask about: which things, or which allergies or medicines at all?
+
+A question asserts nothing. It gives what comes after its subject; what the answer says is `answers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from iamata.formation.extraction import findings, medications, reactions
+from iamata.formation.extraction.people import People
+from iamata.formation.extraction.scene import Scene
+from iamata.formation.extraction.segmentation import Sentence, sentences
+from iamata.formation.extraction.social import HABITS
+from iamata.model.memory import MemoryKind
+from iamata.model.session import Speaker
+from iamata.terminology import lexicon
+
+MEDICATION_WORDS: Final = frozenset(
+    [
+        "medication",
+        "medications",
+        "medicine",
+        "medicines",
+        "meds",
+        "drugs",
+        "prescriptions",
+        "pills",
+        "vitamins",
+        "supplements",
+        "vitamin",
+        "supplement",
+    ]
+)
+_ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
+_PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
+_DISEASES: Final = (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.SYMPTOM)
+_DEGREE: Final = frozenset(
+    ["worse", "better", "improving", "improved", "worsening", "same", "bad", "severe", "constant", "gone"]
+)
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """One thing a question asks about."""
+
+    kind: MemoryKind
+    concept: str
+    change: str = ""
+    agent: str = ""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
+    denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
+    no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
+    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
+    are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
+    what comes may take that back; `continued`: it was answered with names, and more may be added."""
+
+    text: str
+    topics: tuple[Topic, ...] = ()
+    open: str = ""
+    general: str = reactions.NO_ALLERGIES
+    family: bool = False
+    negative: bool = False
+    lasting: bool = False
+    degree: bool = False
+    which: bool = False
+    begun: bool = False
+    reacting: str = ""
+    plain: bool = False
+    others: bool = False
+    known: tuple[str, ...] = ()
+    taken_back: bool = False
+    continued: bool = False
+
+
+def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relationship: str = "") -> Question | None:
+    """The question that the last turn of somebody else put, or None. `relationship` is that of a caregiver who
+    answers: "your brother" may be the patient."""
+    if not before or before[-1][0] is speaker:
+        return None
+    text = before[-1][1]
+    last: Sentence | None = None
+    family = False
+    for sentence in sentences(text[-3000:]):
+        family = _of_family(sentence.words, relationship) or (
+            family and not {"you", "you're", "you've"} & set(sentence.words)
+        )
+        invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
+        if sentence.question or sentence.tag or invites:
+            last = sentence
+        elif sentence.clauses and sentence.clauses[-1].asks:  # the question that a sentence without marks ends with
+            clause = sentence.clauses[-1]
+            last = Sentence(clause.start, clause.end, (clause,), True)
+    if last is None:
+        return None
+    question = _read_question(text[-3000:], last, before[-1][0], relationship)
+    if question.topics and _of_names(last) and _asked_allergies(before[:-1], before[-1][0]):
+        topics = tuple(msgspec.structs.replace(topic, kind=MemoryKind.ALLERGY) for topic in question.topics)
+        question = msgspec.structs.replace(question, topics=topics)
+    if not family or question.family:
+        return question
+    relatives = tuple(
+        msgspec.structs.replace(t, kind=MemoryKind.FAMILY_HISTORY) if t.kind in _DISEASES else t
+        for t in question.topics
+    )
+    return msgspec.structs.replace(question, family=True, topics=relatives)
+
+
+def own(text: str, sentence: Sentence) -> Question | None:
+    """What a speaker asks and goes on to answer: "Smoking? Never."; None when it is no mere name."""
+    if len(sentence.words) > 3 or not sentence.clauses:
+        return None
+    found = _read_question(text, sentence, Speaker.CLINICIAN, "")
+    return found if found.topics or found.open else None
+
+
+def _of_names(sentence: Sentence) -> bool:
+    """It only makes sure of a name ("You mean the coated aspirin?"), so what it is about stands before it."""
+    words = sentence.words
+    if len(words) > 8 or {"take", "taking", "have", "use", "using", "tried", "on"} & set(words):
+        return False
+    return any(hit.term.kind in ("drug", "allergen") for hit in lexicon.clinical().longest(words))
+
+
+def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> bool:
+    """Was the talk of the last few turns about which allergies there are?"""
+    texts = [text for who, text in before[-4:] if who is asker]
+    return any("allerg" in text.lower() and "?" in text for text in texts)
+
+
+def _of_family(words: Sequence[str], relationship: str = "") -> bool:
+    if any(hit.term.kind == "family_any" for hit in lexicon.cues().every(words)):
+        return True
+    return any(
+        hit.term.kind == "relative" and lexicon.composed().get((relationship, hit.term.concept)) != "patient"
+        for hit in lexicon.kinship().longest(words)
+    )
+
+
+def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: str) -> Question:
+    topics: list[Topic] = []
+    known: list[str] = []
+    opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
+    asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
+    for clause in sentence.clauses:
+        scene = Scene(text, clause, People(asker, ""), None)
+        family = family or _of_family(scene.words, relationship)
+        drugs = medications.find(scene)
+        if reactions.is_about_allergy(scene):
+            others = others or reactions.of_others(scene.words)
+            named = scene.of("drug", "allergen", "drug_in_context")
+            known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
+            substances = [h.term.concept for h in named]
+            topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
+            if not substances:
+                opened, general = "allergy", _general(scene)
+                negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
+            continue
+        effects = [m for m in reactions.read_effects(scene, "") if m.kind is MemoryKind.SIDE_EFFECT]
+        if effects:
+            topics += [Topic(MemoryKind.SIDE_EFFECT, m.concept.text, agent=m.get("agent")) for m in effects]
+            continue
+        change = medications.change_of(
+            scene, [h for h in medications.adherence_hits(scene) if h.term.concept in ("stopped", "skipped")]
+        )
+        for drug in drugs or [d for d in (medications.generic(scene),) if d and change]:
+            if change:
+                topics.append(Topic(MemoryKind.ADHERENCE, drug.concept, change[0]))
+            else:
+                topics.append(Topic(MemoryKind.MEDICATION, drug.concept))
+        for kind, concept in HABITS.items():
+            if scene.cues.of(kind) and not drugs:
+                topics.append(Topic(MemoryKind.SOCIAL, concept))
+        of_sort = any("any" in scene.words[max(0, drug.first - 2) : drug.first] for drug in drugs)
+        if (of_sort or not drugs) and not change and (of_sort or _asks_medicines(scene)):
+            opened = "medication"
+        for finding in findings.find(scene):
+            if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):
+                continue
+            kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+            topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
+            negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
+    words = sentence.words
+    lasting = (
+        words[:2]
+        == [
+            "how",
+            "long",
+        ]
+        or (words[:1] == ["when"] and bool({"start", "started", "begin", "began"} & set(words)))
+        or words[:2] == ["since", "when"]
+    )
+    held = set(words)
+    text_of = " ".join(words)
+    drugs_asked = [topic.concept for topic in topics if topic.kind in (MemoryKind.MEDICATION, MemoryKind.ALLERGY)]
+    return Question(
+        text=text[sentence.start : sentence.end],
+        topics=() if words[:1] and words[0] in _ADVICE and words[1:2] in (["i"], ["we"]) else tuple(topics),
+        open=opened,
+        general=general,
+        family=family,
+        negative=negative,
+        lasting=lasting,
+        degree=bool(held & _DEGREE) or _how(words, ("bad", "severe", "strong", "painful")),
+        plain=any(pair in text_of for pair in _PLAINLY),
+        others=others,
+        known=tuple(known),
+        which=bool(words)
+        and (words[0] in ("what", "how", "where", "which", "when", "why") or _how(words, ("bad", "severe"))),
+        begun=bool(held & {"pick", "picked", "fill", "filled", "start", "started", "begin", "collect"})
+        and bool(drugs_asked),
+        reacting=drugs_asked[0]
+        if drugs_asked and held & {"happens", "happened", "happen", "reaction", "react"}
+        else "",
+    )
+
+
+def _how(words: Sequence[str], degrees: Sequence[str]) -> bool:
+    """ "How bad", wherever it stands ("On a scale of one to ten, how bad …")."""
+    return any(words[at] == "how" and words[at + 1] in degrees for at in range(len(words) - 1))
+
+
+def _general(scene: Scene) -> str:
+    text = " ".join(scene.words)
+    if any(word in scene.words for word in ("medication", "medications", "medicine", "medicines", "drug", "drugs")):
+        return "Known drug allergies"
+    return "Known food allergies" if "food" in text else reactions.NO_ALLERGIES
+
+
+def _asks_medicines(scene: Scene) -> bool:
+    words = set(scene.words)
+    return (
+        bool(words & MEDICATION_WORDS)
+        or ("take" in words and "what" in words)
+        or ("taking" in words and bool(words & {"what", "anything"}))
+    )
