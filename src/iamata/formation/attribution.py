@@ -486,4 +486,10 @@ def _aside(people: Mapping[Part, list[_Who]]) -> dict[str, Author]:
 
 
 def _others(aside: Mapping[str, Author], found: Attribution | None) -> dict[str, Author]:
-    return {name: author for name, author in aside.items() if found is None or author != found.author}
+    """Those beside the author. Who is named as the source stays so, also where that makes the author."""
+    source = found is not None and found.rule == "element-source"
+    return {
+        name: author
+        for name, author in aside.items()
+        if found is None or author != found.author or (source and name == "informant")
+    }

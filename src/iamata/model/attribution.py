@@ -13,7 +13,6 @@ import msgspec
 
 from iamata.errors import InvalidValue
 
-
 # So begins the element of evidence that an item does not carry itself: it stands in the document that holds it.
 ENCLOSING: Final = "document/"
 
