@@ -66,8 +66,8 @@ def test_who_is_only_named_is_not_the_author(title: str, rows: list[tuple[str, E
 
 
 def test_there_are_enough_papers_of_both_sorts() -> None:
-    assert len(WRITERS) >= 50
-    assert len(LOOKALIKES) >= 30
+    assert len(WRITERS) >= 100
+    assert len(LOOKALIKES) >= 70
 
 
 # ------------------------------------------------------------------- formats

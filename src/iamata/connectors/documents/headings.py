@@ -137,11 +137,9 @@ def _by(text: str, base: str) -> tuple[str, Person] | None:
         return ("informant", who) if who.is_own else (("author", who) if part == "reporter" else None)
     if part in ("verifier", "enterer", "nobody"):
         return None
-    if part == "author" or any(narrative.means("block", word) == "note" for word in before):
+    if part == "author" or any(narrative.means("block", word) in ("note", "addendum") for word in before):
         if not who.type and narrative.folded(" ".join(before[:1])) in ("patient", "patient s"):
             who = who._replace(type="Patient")
-        return "author", who
-    if before[:1] and narrative.means("block", before[0]) == "addendum":
         return "author", who
     return None
 
@@ -156,7 +154,7 @@ def _teller(text: str) -> Person | None:
         rest = rest[1:] if rest[:1] == ["s"] else rest
         if not rest or not any(narrative.means("told", " ".join(rest[:size])) for size in (1, 2)):
             return None
-        if word in ("patient", "patients"):
+        if word in ("patient", "patients", "pt", "self"):
             return Person("", "Patient")
         return Person(word, "RelatedPerson") if narrative.is_relation(word) else None
     return None
@@ -167,8 +165,10 @@ def _unnamed(who: Person) -> bool:
 
 
 def _is_block(base: str) -> bool:
-    """A part that has a writer of its own, or the discipline that writes it."""
-    return bool(narrative.ends_with("block", base) or narrative.means("block", base.split()[0] if base.split() else ""))
+    """A part that has a writer of its own, or by its whole words the discipline that writes it."""
+    first = (base.split() or [""])[0]
+    ends = (narrative.ends_with("block", base), narrative.means("block", first))
+    return bool(narrative.means("block", base)) or any(meant in ("note", "addendum") for meant in ends)
 
 
 def _is_occupation(base: str) -> bool:

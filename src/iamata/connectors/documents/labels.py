@@ -25,7 +25,7 @@ _LABELLED: Final = re.compile(
 )
 # What follows a name on its line: a date, a time, `on …`, `at …`.
 _AFTER_NAME: Final = re.compile(
-    r"\s*(?:\||;|\b(?:on|at|dated?)\b[:\s]|\b\d{1,4}[-/.]\d{1,2}|\b\d{1,2}:\d\d|"
+    r"\s*(?:\||;|\b(?:on|at|dated?|through|via)\b[:\s]|\b\d{1,4}[-/.]\d{1,2}|\b\d{1,2}:\d\d|"
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d|\b\d{1,2}\s+(?:jan|feb|mar|apr|may|jun|jul|"
     r"aug|sep|oct|nov|dec)[a-z]*\b).*",
     re.IGNORECASE | re.DOTALL,
@@ -109,9 +109,15 @@ def _pattern() -> re.Pattern[str]:
 
 @cache
 def _sentences() -> re.Pattern[str]:
-    """Before a phrase that signs: after the end of a sentence on its line, or after `This note has been`."""
-    phrases = "|".join(re.escape(p) for p, part in narrative.labels().items() if part == "signer" and " " in p)
-    return re.compile(rf"(?:(?<=[.;])\s+|\A\s*this\s+\w+\s+(?:has\s+been|was|is)\s+)(?=(?:{phrases})\b)", re.IGNORECASE)
+    """Where another label may begin on a line: a phrase that signs after the end of a sentence or after `This note has
+    been`, a phrase that ends in `by` before its colon."""
+    known = narrative.labels()
+    labels = "|".join(re.escape(phrase) for phrase in known if phrase.endswith(" by"))
+    signing = "|".join(re.escape(phrase) for phrase, part in known.items() if part == "signer" and " " in phrase)
+    return re.compile(
+        rf"(?:(?<=[.;])\s+|\A\s*this\s+\w+\s+(?:has\s+been|was|is)\s+)(?=(?:{signing})\b)|(?<=\w)\s+(?=(?:{labels})\s*:)",
+        re.IGNORECASE,
+    )
 
 
 def _field(found: Label, value: str, written: str) -> Field:

@@ -139,6 +139,7 @@ def _members(pages: Sequence[Page], main: list[int], seen: _Fields) -> list[list
     """The pages of each paper in the file: a page that begins with another title and names persons begins another."""
     groups: list[list[int]] = []
     titles: set[str] = set()
+    authors: set[str] = set()
     for index in main:
         lines = [line.text for line in _lines(pages[index].text, 0, len(pages[index].text), seen)]
         lines = [line for line in lines if not _PAGE_NUMBER.match(line)]
@@ -147,10 +148,13 @@ def _members(pages: Sequence[Page], main: list[int], seen: _Fields) -> list[list
             line for line in head if narrative.ends_with("title", line) and len(line.split()) <= 9 and ":" not in line
         ]
         names = any(f.who is not None for line in lines[:_MEMBER_HEAD_LINES] for f in seen[line])
-        if not groups or (found and names and not titles & {narrative.folded(line) for line in found}):
+        wrote = {_plain(f.who.name) for line in lines[:2] for f in seen[line] if f.who and f.label.part == "author"}
+        another = found and names and not titles & {narrative.folded(line) for line in found}
+        if not groups or another or (wrote and not wrote & authors):
             groups.append([index])
         else:
             groups[-1].append(index)
+        authors |= wrote
         titles |= {narrative.folded(line) for line in head}
     return groups or [[]]
 
@@ -300,6 +304,8 @@ class _Member:
                 part = self._part_of(field)
                 if bounded and part in ("author", "signer", "informant"):
                     self._own(section, "author" if part == "signer" else part, field.who, "label")
+                elif part == "performer" and in_tail and not lines and not is_head:
+                    continue  # a list of the care team
                 elif is_head or in_tail or at >= closes or section.at_line + at < self._head_block:
                     self._whole(part, field)
                 elif part in ("author", "informant") and (at == first or not is_last):
@@ -314,6 +320,8 @@ class _Member:
 
     def _part_of(self, field: Field) -> str:
         part, who = field.label.part, field.who
+        if part == "own":
+            return "author" if who is not None and who.is_own else "nobody"
         if part == "reporter":
             return "informant" if who is not None and who.is_own else "author"
         if part == "enterer" and who is not None and who.capacity == "reasoning":
@@ -349,7 +357,7 @@ class _Member:
             if self.paper.genre in _NOT_BY_OCCUPATION or self.paper.is_letter:
                 return
             if field.label.generic and self.paper.genre != "clinical":
-                return
+                part = "other"  # acts, and writes nothing that is known; beside others nobody is the one who wrote
         self._named.append(_Named(part, field.who, field.written))
 
     def _signed_below(self, tail: int) -> None:
@@ -407,7 +415,8 @@ class _Member:
         people = [who for who in performers if not who.capacity] or performers
         if len(people) > 1:
             people = _once(each.who for each in named if each.said == "performer" and self._is_theirs(each.label))
-        if not untyped and len(people) == 1:
+        others = {_plain(each.who.name) for each in named if each.said == "other"}
+        if not untyped and len(people) == 1 and others <= {_plain(people[0].name)}:
             made.append(self._made(Part.PERFORMER, people[0], "label"))
         if author:
             made.append(_of_properties(author, known, silent=bool(untyped) or self.paper.genre in _NOT_BY_PROPERTIES))
