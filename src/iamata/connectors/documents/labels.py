@@ -15,10 +15,11 @@ from iamata.connectors.documents.persons import Person, person
 from iamata.terminology import narrative
 
 LONGEST_LINE: Final = 240
+_MARKS: Final = " \t>*_#|/(["
 _LONGEST_LABEL: Final = 60
 _LONGEST_NAME: Final = 160
-# Nothing else can label: a colon, cells of a row, a phrase that ends in `by`.
-_MAY_LABEL: Final = re.compile(r"[:=\t|]|\bby\b", re.IGNORECASE)
+# What may label beside a word before a colon: cells of a row, a phrase that ends in `by`.
+_MAY_LABEL: Final = re.compile(r"[=\t|]|\s{3}|\bby\b", re.IGNORECASE)
 _CELLS: Final = re.compile(r"\t+|\s{3,}|\s*\|\s*")
 _LABELLED: Final = re.compile(
     r"[\s>*_#|/(\[-]{0,10}([^\W\d_][^:=\n]{0,70}?)\s*[*_]{0,3}[:=][*_]{0,3}(?!//)\s*(.*)", re.DOTALL
@@ -61,9 +62,15 @@ class Field(NamedTuple):
 
 def fields(line: str) -> tuple[Field, ...]:
     """The labelled namings of a line in order; none for a line of running text."""
-    if len(line) > LONGEST_LINE or _MAY_LABEL.search(line) is None:
+    if len(line) > LONGEST_LINE or (_MAY_LABEL.search(line) is None and not _begins_with_label(line)):
         return ()
     return tuple(_fields(line))
+
+
+def _begins_with_label(line: str) -> bool:
+    """Is what stands before the first colon a label? Most lines that have one are speech, times, values."""
+    head, colon, _ = line.partition(":")
+    return bool(colon) and label(head.strip(_MARKS)) is not None
 
 
 def _fields(line: str) -> Iterator[Field]:

@@ -47,6 +47,8 @@ _OWN_PAPERS: Final = ("form", "own", "directive")
 # Papers whose title and voice say more than whose machine wrote the file, and in which occupations label no writer.
 _NOT_BY_OCCUPATION: Final = ("form", "own", "directive", "consent", "card", "handout", "payer")
 _NOT_BY_PROPERTIES: Final = ("form", "own", "directive", "consent", "payer")
+# What a person is named for there is to come, or is told to the reader.
+_NO_ENTRIES: Final = ("card", "handout")
 _PARTS: Final = {"author": Part.AUTHOR, "informant": Part.INFORMANT}
 
 
@@ -452,7 +454,9 @@ class _Member:
         made: dict[int, list[Stretch]] = {index: [] for index in self._group}
         for section in self._sections:
             for index, piece in section.pieces:
-                for block in blocks(self._pages[index].text, piece.start, piece.end):
+                whole_piece = (Block(piece.start, piece.end),)
+                written = self.paper.genre not in _NO_ENTRIES
+                for block in blocks(self._pages[index].text, piece.start, piece.end) if written else whole_piece:
                     made[index].append(Stretch(piece.title, block.start, block.end, self._of(section, block, whole)))
         return made
 
