@@ -6,7 +6,7 @@ import pytest
 from ccda_small import AMES, act, attribution, author, cd, concern, document, entry, graph, section
 
 from iamata.engine import Engine
-from iamata.model.attribution import AttributionKind, Directness, Role
+from iamata.model.attribution import AttributionKind, Certainty, Directness, Role
 from iamata.model.statement import Kind, Polarity
 
 OTITIS = cd("65363002", "Otitis media")
@@ -134,10 +134,13 @@ def test_several_authors_keep_their_own_times() -> None:
 def test_the_words_of_a_section_belong_to_its_author_else_to_the_document_s() -> None:
     formed = graph(("e", document(section("8648-8", "", text="He sleeps well", more=author(MOTHER)))))
     (passage,) = formed.passages
-    assert formed.attributions[passage].author.role is Role.PROXY
+    found = formed.attributions[passage]
+    assert (found.author.role, found.rule, found.certainty) == (Role.PROXY, "element-author", Certainty.STATED)
     formed = graph(("e", document(section("8648-8", "", text="He sleeps well"), authors=author() + related("MTH"))))
     (passage,) = formed.passages
-    assert formed.attributions[passage].author.role is Role.CLINICIAN
+    found = formed.attributions[passage]
+    assert (found.author.role, found.rule, found.certainty) == (Role.CLINICIAN, "enclosing-author", Certainty.INFERRED)
+    assert found.because.startswith("document/author/0=")
 
 
 # Design 12: Eastgate's document about Leo, with a copy of Northside's "No known allergies".

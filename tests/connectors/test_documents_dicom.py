@@ -234,3 +234,75 @@ def test_without_the_library_a_header_is_listed_with_what_to_install(monkeypatch
     assert lines(parsed) == [
         ("page", "/header", "ignored", "a DICOM header is not read; to read DICOM: pip install 'iamata[documents]'")
     ]
+
+
+# ------------------------------------------------------------------ observers
+
+
+def observer(name: str, *, device: bool = False) -> list[Dataset]:
+    """The observer context of PS3.16 TID 1001 to 1004."""
+    sort = code("121007", "DCM", "Device") if device else code("121006", "DCM", "Person")
+    named = {"TextValue": name} if device else {"PersonName": name}
+    words = ("121013", "DCM", "Device Observer Name") if device else ("121008", "DCM", "Person Observer Name")
+    kind = "TEXT" if device else "PNAME"
+    return [
+        dataset(ValueType="CODE", ConceptNameCodeSequence=code("121005", "DCM", "Type"), ConceptCodeSequence=sort),
+        dataset(ValueType=kind, ConceptNameCodeSequence=code(*words), **named),
+    ]
+
+
+def written_by(body: bytes) -> dict[str, tuple[str, str, str]]:
+    """Text of each passage → role, name and rule of its author."""
+    with Engine.open(":memory:") as engine:
+        engine.ingest("p", body, source="pacs")
+        graph = engine.graph("p")
+    found = {each.text: graph.attributions[each.id] for each in graph.passages.values()}
+    return {text: (a.author.role.value, a.author.display, a.rule) for text, a in found.items()}
+
+
+def finding(text: str) -> Dataset:
+    return item("TEXT", "Finding", TextValue=text)
+
+
+def test_an_observer_in_the_content_wrote_all_of_it() -> None:
+    found = written_by(
+        report(*observer("Moe^Kari^^Dr"), item("CONTAINER", "Findings", ContentSequence=[finding("Cyst.")]))
+    )
+    assert found["Finding: Cyst."] == ("clinician", "Dr Kari Moe", "enclosing-author")
+
+
+def test_an_observer_of_a_container_wrote_what_is_in_it_and_nothing_beside_it() -> None:
+    inner = item("CONTAINER", "Left", ContentSequence=[*observer("Vik^Tone"), finding("Cyst.")])
+    other = item("CONTAINER", "Right", ContentSequence=[finding("Clear.")])
+    found = written_by(report(*observer("Moe^Kari^^Dr"), inner, other))
+    assert {text.rpartition("Finding: ")[2]: who for text, who in found.items() if "Finding: " in text} == {
+        "Cyst.": ("clinician", "Tone Vik", "element-author"),
+        "Clear.": ("clinician", "Dr Kari Moe", "enclosing-author"),
+    }
+
+
+def test_a_device_that_measures_is_an_instrument_and_one_that_detects_reasons() -> None:
+    body = [*observer("Densitometer 3", device=True), finding("T-score -1.")]
+    (measured,) = written_by(report(*body)).values()
+    assert measured == ("instrument", "Densitometer 3", "enclosing-author")
+    detection = {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.88.50"}
+    (detected,) = written_by(report(*observer("MassFinder", device=True), finding("Mass."), **detection)).values()
+    assert detected == ("software", "MassFinder", "reasoning-software")
+    named = {"AuthorObserverSequence": [dataset(ObserverType="DEV", StationName="Nodule AI")]}
+    (reasoned,) = written_by(report(finding("Nodule."), **named)).values()
+    assert reasoned == ("software", "Nodule AI", "reasoning-software")
+
+
+def test_who_verified_or_referred_is_no_author_of_a_report() -> None:
+    (found,) = written_by(report(finding("Cyst."), ReferringPhysicianName="Lund^Per^^Dr")).values()
+    assert found == ("institution", "pacs", "source-default")
+
+
+def test_the_series_and_the_comment_on_an_image_are_kept() -> None:
+    body = written(image(SeriesDescription="Axial bone", ImageComments="Motion in part of the series"))
+    parsed = read(body)
+    assert parsed.statements[1].field("series_description") == "Axial bone"
+    assert passages(parsed) == [("Image comments", "Motion in part of the series")]
+    place = next(each.place for each in parsed.sightings if each.item == parsed.passages[0].id)
+    assert registry.excerpt(body, "image/dicom", place) == "Motion in part of the series"
+    assert ("page", "/comments", "text_only", "1 passage") in lines(parsed)

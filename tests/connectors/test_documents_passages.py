@@ -9,14 +9,15 @@ from hypothesis import strategies as st
 
 from iamata import Engine
 from iamata.connectors import registry
+from iamata.connectors.documents.outline import outline
+from iamata.connectors.documents.persons import person
 from iamata.connectors.documents.sections import cut
-from iamata.connectors.documents.signatures import signatures
 from iamata.connectors.text import Page, recognition
 from iamata.model.attribution import AttributionKind, Part, Role
 from iamata.model.clinical_time import Clock
 from iamata.model.statement import Form, Kind
 from iamata.ports import Parsed
-from iamata.terminology.narrative import heading, names_relative, role
+from iamata.terminology.narrative import heading, names_relative
 from iamata.terminology.tables import rows
 
 NOTE = """Discharge Summary
@@ -204,18 +205,18 @@ def test_no_character_is_lost_and_no_two_passages_overlap(text: str, limit: int)
 
 
 def signed(text: str) -> list[tuple[Part, str, str]]:
-    return [(each.part, each.type, each.display) for each in signatures([("/text", text)])]
+    return [(each.part, each.type, each.display) for each in outline([Page("/text", text)]).evidence]
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("Electronically signed by: Ann Lee, MD on 03/07/2024", [(Part.AUTHOR, "Practitioner", "Ann Lee, MD")]),
-        ("Electronically signed by Ann Lee M.D. 03/07/2024", [(Part.AUTHOR, "Practitioner", "Ann Lee M.D")]),
+        ("Electronically signed by Ann Lee M.D. 03/07/2024", [(Part.AUTHOR, "Practitioner", "Ann Lee M.D.")]),
         ("Dictated by: Ann Lee", [(Part.AUTHOR, "", "Ann Lee")]),
         ("Author: Ann Lee, RN | 10:15", [(Part.AUTHOR, "Practitioner", "Ann Lee, RN")]),
         ("**Author:** Dr. Lee", [(Part.AUTHOR, "Practitioner", "Dr. Lee")]),
-        ("Completed by: patient", [(Part.AUTHOR, "Patient", "patient")]),
+        ("Completed by: patient", [(Part.AUTHOR, "Patient", "")]),
         ("Completed by: Ann Lee (mother)", [(Part.AUTHOR, "RelatedPerson", "Ann Lee (mother)")]),
         ("Signed by: Ann Lee", [(Part.VERIFIER, "", "Ann Lee")]),
         ("Signed by: Ann Lee, patient", [(Part.VERIFIER, "Patient", "Ann Lee, patient")]),
@@ -253,7 +254,9 @@ def test_lines_of_signature_are_evidence(text: str, found: list[tuple[Part, str,
     ],
 )
 def test_only_a_word_for_a_role_says_what_sort_of_person_signs(name: str, type: str) -> None:
-    assert role(name) == type
+    found = person(name)
+    assert found is not None
+    assert found.type == type
 
 
 def test_a_signature_with_a_credential_makes_the_passages_a_clinicians() -> None:
@@ -270,16 +273,19 @@ def test_a_signature_with_a_credential_makes_the_passages_a_clinicians() -> None
         )
         for each in graph.passages.values()
     }
-    assert kinds["NKDA"] == (AttributionKind.SYSTEM, Role.CLINICIAN, "element-author")
+    assert kinds["NKDA"] == (AttributionKind.SYSTEM, Role.CLINICIAN, "enclosing-author")
     assert kinds["nuts"] == (AttributionKind.SYSTEM, Role.INSTITUTION, "source-default")
-    assert kinds["eggs"] == (AttributionKind.USER, Role.PATIENT, "element-author")
+    assert kinds["eggs"] == (AttributionKind.USER, Role.PATIENT, "enclosing-author")
 
 
-def test_the_author_in_file_metadata_is_evidence_and_decides_nothing() -> None:
-    body = pdf(["Allergies: none"], info="<< /Author (Ann Lee, MD) /CreationDate (D:20240307) >>")
+@pytest.mark.parametrize(("author", "type"), [("Ann Lee, MD", "Practitioner"), ("Ann Lee", ""), ("scan01", "")])
+def test_the_author_in_file_metadata_is_evidence_and_says_who_that_is_only_with_a_credential(
+    author: str, type: str
+) -> None:
+    body = pdf(["Allergies: none"], info=f"<< /Author ({author}) /CreationDate (D:20240307) >>")
     (document,) = read(body).statements
     assert [(e.part, e.element, e.type, e.display) for e in document.authorship] == [
-        (Part.AUTHOR, "metadata/author", "", "Ann Lee, MD")
+        (Part.AUTHOR, "metadata/author", type, author)
     ]
     assert [(t.clock, str(t.at)) for t in document.times] == [(Clock.PREPARED, "2024-03-07")]
 

@@ -60,6 +60,8 @@ _KIND_OF_ROLE = {
     Role.AGENT: AttributionKind.AGENT,
     Role.SOFTWARE: AttributionKind.AGENT,
 }
+# The value of evidence that a device of a document reasons; others measure, print or transmit.
+_REASONING = "reasoning"
 _DIRECTNESS_OF_PERSON = {Role.PATIENT: Directness.FIRST_HAND, Role.PROXY: Directness.PROXY}
 
 
@@ -181,6 +183,8 @@ class Resolver:
         if role is Role.INSTITUTION:
             element = evidence.element.partition("/")[0]
             role = _author_roles().get((item.provenance.record.type, element), role)
+        if evidence.value and evidence.part not in (Part.FLAG, Part.LABEL):
+            role = _author_roles().get((item.provenance.record.type, evidence.value), role)
         return _Who(evidence, type, Author(role, shown, display))
 
     def _decide(self, item: Statement) -> Attribution:
@@ -210,7 +214,7 @@ class Resolver:
     def _element_source(self, item: Statement, people: Mapping[Part, list[_Who]]) -> Attribution | None:
         """1. The element that names the source of the information names the patient or someone speaking for them."""
         for who in people.get(Part.INFORMANT, ()):
-            if who.type in _PEOPLE:
+            if who.type in _PEOPLE and not who.evidence.inherited:
                 return _person(who, "element-source")
         return None if people.get(Part.INFORMANT) else self._section_source(item)
 
@@ -349,42 +353,53 @@ class Resolver:
 
     def _element_author(self, item: Statement, people: Mapping[Part, list[_Who]]) -> Attribution | None:
         """5. The element author, the recorder only where there is no other. 6. The patient passing on a clinician."""
-        informants = people.get(Part.INFORMANT, [])
-        instrument = next((w for w in people.get(Part.INSTRUMENT, ()) if w.evidence.reference), None)
-        lab_feed = self._sources.get(item.source) is SourceKind.LAB
-        told_by_clinician = any(who.type in _CLINICIANS for who in informants)
-        recorders = people.get(Part.RECORDER, [])
-        if told_by_clinician:
-            for who in [*people.get(Part.AUTHOR, ()), *recorders]:
+        own = {part: [who for who in named if not who.evidence.inherited] for part, named in people.items()}
+        informants = own.get(Part.INFORMANT, [])
+        recorders = own.get(Part.RECORDER, [])
+        if any(who.type in _CLINICIANS for who in informants):
+            for who in [*own.get(Part.AUTHOR, ()), *recorders]:
                 if who.type in _PEOPLE:
                     return msgspec.structs.replace(
                         _person(who, "patient-transcribes-clinician"), directness=Directness.SECOND_HAND
                     )
-        for who in [*people.get(Part.AUTHOR, ()), *informants, *people.get(Part.PERFORMER, ()), *recorders]:
-            if who.type in _PEOPLE:
-                if instrument is not None and who.evidence.part is Part.PERFORMER:
-                    measured = _inferred(
-                        AttributionKind.SYSTEM, instrument.author, "element-author", instrument, Directness.FIRST_HAND
-                    )
-                    return msgspec.structs.replace(measured, performer=who.author)
-                return _person(who, "element-author")
-            if who.type == "Device":
-                if item.kind is Kind.RISK:
-                    return _official(who, "reasoning-software")
-                if item.kind not in _MEASURING:
+        return self._first_named(item, own, "element-author") or self._measured(item, own, "element-author")
+
+    def _first_named(self, item: Statement, people: Mapping[Part, list[_Who]], rule: str) -> Attribution | None:
+        """The first of author, informant, performer and recorder of whom it is known who they are."""
+        instrument = next((w for w in people.get(Part.INSTRUMENT, ()) if w.evidence.reference), None)
+        lab_feed = self._sources.get(item.source) is SourceKind.LAB
+        for part in (Part.AUTHOR, Part.INFORMANT, Part.PERFORMER, Part.RECORDER):
+            for who in people.get(part, ()):
+                if who.type in _PEOPLE:
+                    if instrument is not None and who.evidence.part is Part.PERFORMER:
+                        measured = _inferred(
+                            AttributionKind.SYSTEM, instrument.author, rule, instrument, Directness.FIRST_HAND
+                        )
+                        return msgspec.structs.replace(measured, performer=who.author)
+                    return _person(who, rule)
+                if who.type == "Device":
+                    if item.kind is Kind.RISK or who.evidence.value == _REASONING:
+                        return _official(who, "reasoning-software")
+                    if item.kind not in _MEASURING and who.author.role is not Role.INSTRUMENT:
+                        continue
+                if who.author.role is Role.UNKNOWN:
                     continue
-            if who.author.role is Role.UNKNOWN:
-                continue
-            found = _official(who, "element-author")
-            if lab_feed and who.type == "Organization":
-                found = msgspec.structs.replace(found, author=msgspec.structs.replace(who.author, role=Role.LAB))
-            return found
-        if instrument is not None and item.kind in _MEASURING:
-            return _official(instrument, "element-author")
+                found = _official(who, rule)
+                if lab_feed and who.type == "Organization":
+                    found = msgspec.structs.replace(found, author=msgspec.structs.replace(who.author, role=Role.LAB))
+                return found
         return None
+
+    def _measured(self, item: Statement, people: Mapping[Part, list[_Who]], rule: str) -> Attribution | None:
+        """The instrument of a measurement that nobody signs."""
+        instrument = next((w for w in people.get(Part.INSTRUMENT, ()) if w.evidence.reference), None)
+        return _official(instrument, rule) if instrument is not None and item.kind in _MEASURING else None
 
     def _enclosing_author(self, item: Statement, people: Mapping[Part, list[_Who]]) -> Attribution | None:
         """7. The author of what holds it, nearest first: section, then document. Only the author is inherited."""
+        inherited = {part: [who for who in named if who.evidence.inherited] for part, named in people.items()}
+        if (found := self._first_named(item, inherited, "enclosing-author")) is not None:
+            return msgspec.structs.replace(found, certainty=Certainty.INFERRED)
         for holder, element in sorted(self._holders.get(_record(item), ()), key=lambda held: (held[0].digest, held[1])):
             section = element.rpartition("/entry")[0]
             while True:
@@ -475,4 +490,10 @@ def _aside(people: Mapping[Part, list[_Who]]) -> dict[str, Author]:
 
 
 def _others(aside: Mapping[str, Author], found: Attribution | None) -> dict[str, Author]:
-    return {name: author for name, author in aside.items() if found is None or author != found.author}
+    """Those beside the author. Who is named as the source stays so, also where that makes the author."""
+    source = found is not None and found.rule == "element-source"
+    return {
+        name: author
+        for name, author in aside.items()
+        if found is None or author != found.author or (source and name == "informant")
+    }

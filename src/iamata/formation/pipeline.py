@@ -44,7 +44,7 @@ from iamata.model.stamp import Moment
 from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Reference, Statement
 
 # Changes whenever the same statements could fold to something else.
-FOLD_VERSION = "fold/2"
+FOLD_VERSION = "fold/3"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 # A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had

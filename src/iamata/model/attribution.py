@@ -7,10 +7,14 @@ everything else the same source has said about persons and provenance, so it is 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from iamata.errors import InvalidValue
+
+# So begins the element of evidence that an item does not carry itself: it stands in the document that holds it.
+ENCLOSING: Final = "document/"
 
 
 class AttributionKind(StrEnum):
@@ -81,9 +85,10 @@ class Part(StrEnum):
 class AuthorshipEvidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One element that bears on who the author is, exactly as sent.
 
-    `element` is the element's path inside its item (`asserter`, `agent/0/who`); `reference` a reference as sent;
-    `type` the type of its target if the source states it; `identifier` a `system|value`; `value` the code or
-    boolean of a flag or label (`true`, `PATAST`, `patientspecified`).
+    `element` is the element's path inside its item (`asserter`, `agent/0/who`), and begins with `document/` where a
+    passage only inherits it from its document; `reference` a reference as sent; `type` the type of its target if the
+    source states it; `identifier` a `system|value`; `value` the code or boolean of a flag or label (`true`, `PATAST`,
+    `patientspecified`), of a person in a free document the capacity that words name (`staff`, `payer`).
     """
 
     part: Part
@@ -98,6 +103,11 @@ class AuthorshipEvidence(msgspec.Struct, frozen=True, omit_defaults=True, gc=Fal
     def __post_init__(self) -> None:
         if not self.element:
             raise InvalidValue("authorship evidence names its element")
+
+    @property
+    def inherited(self) -> bool:
+        """Does it stand in what holds the item, not in the item?"""
+        return self.element.startswith(ENCLOSING)
 
 
 class Author(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -1,4 +1,5 @@
-"""What do headings and signatures of narrative text mean? Lookups over `section_headings.tsv` and `document_*.tsv`.
+"""What do headings, labels and signatures of narrative text mean? Lookups over
+`section_headings.tsv` and `document_*.tsv`.
 
 Not here: where in a text they stand (the documents connector finds them).
 """
@@ -12,9 +13,9 @@ from typing import NamedTuple
 from iamata.terminology.tables import rows
 
 _BRACKETS = re.compile(r"\(([^()]{1,60})\)")
-_CREDENTIAL = re.compile(r"(?<![\w.-])[A-Za-z][A-Za-z.-]{1,8}(?![\w-])")
 _WORDS = re.compile(r"[a-z0-9]+")
 _LONGEST = 80
+_MOST_WORDS = 6
 
 
 class Heading(NamedTuple):
@@ -61,44 +62,110 @@ def names_relative(words: str) -> bool:
 
 
 @cache
-def _signatures() -> dict[str, str]:
+def relations() -> frozenset[str]:
+    """Words for somebody's relatives and partners, folded."""
+    return _kin() | {_fold(row["term"]) for row in rows("lexicon_kinship") if row["concept"] == "spouse"}
+
+
+@cache
+def labels() -> dict[str, str]:
+    """The labels that name who had a hand in a text → the part each names: author, reporter, signer, verifier, enterer,
+    informant, patient (whom it is about), relationship, or nobody."""
     return {row["phrase"]: row["part"] for row in rows("document_signatures")}
 
 
-def signature(words: str) -> str:
-    """What a line that begins with these words names: author, signer, verifier or enterer; empty if nothing."""
-    return _signatures().get(folded(words), "")
+def label_part(words: str) -> str:
+    """What a line that begins with these words names; empty if the table does not know them."""
+    return labels().get(folded(words), "")
+
+
+class Capacity(NamedTuple):
+    """The type of person as in FHIR, and the role of the model where the type alone does not say it."""
+
+    type: str
+    capacity: str = ""
 
 
 @cache
-def signature_phrases() -> tuple[str, ...]:
-    """The phrases of the table, the longest first."""
-    return tuple(sorted(_signatures(), key=lambda phrase: (-len(phrase), phrase)))
+def _roles(how: str) -> dict[str, Capacity]:
+    return {
+        row["word"]: Capacity(row["type"], "" if row["capacity"] == "-" else row["capacity"])
+        for row in rows("document_roles")
+        if row["how"] == how
+    }
 
 
 @cache
-def _roles(how: str) -> dict[str, str]:
-    return {row["word"]: row["type"] for row in rows("document_roles") if row["how"] == how}
-
-
-@cache
-def _credentials() -> dict[str, str]:
+def _credentials() -> dict[str, Capacity]:
     """By letters alone: `M.D.` is `MD`."""
-    return {word.replace(".", "").replace("-", ""): type for word, type in _roles("credential").items()}
+    return {_letters(word): found for word, found in _roles("credential").items()}
 
 
-def role(signed: str) -> str:
-    """The type of person that a signature names by a credential, title or word; empty if it names none."""
-    after = [signed, *_BRACKETS.findall(signed), *signed.split(",")[1:]]
-    for words in after:
-        if found := _roles("word").get(_fold(words)):
+def _letters(word: str) -> str:
+    return word.replace(".", "").replace("-", "").strip()
+
+
+def credential(written: str) -> Capacity | None:
+    """Who bears this credential, as it is written after a name; None if it is none that the table knows."""
+    return _credentials().get(_letters(written))
+
+
+def title(written: str) -> Capacity | None:
+    """Who is called so before a name (`Dr.`); None if the title says nothing (`Mr.`)."""
+    return _roles("title").get(written.rstrip(".").capitalize())
+
+
+def occupation(words: str) -> Capacity | None:
+    """Who is called by these words, or by the last of them (`consultant surgeon`); None if they name no occupation."""
+    said = _last(words)
+    for at in range(len(said)):
+        found = _roles("word").get(" ".join(said[at:]))
+        if found is not None and (at == 0 or found.type == "Practitioner"):  # `Ann Patient` is a name
             return found
-    first = signed.split(maxsplit=1)[0].rstrip(".") if signed.strip() else ""
-    if found := _roles("title").get(first):
-        return found
-    tail = signed.partition(",")[2] or signed.partition("(")[2] or " ".join(signed.split()[2:])
-    for match in _CREDENTIAL.finditer(tail[:200]):
-        written = match.group().strip(".").replace(".", "").replace("-", "")
-        if found := _credentials().get(written):
-            return found
-    return ""
+    return None
+
+
+def _last(words: str) -> list[str]:
+    """The last of these words, as many as an entry of the tables has at most."""
+    return _fold(words[-_LONGEST:]).split()[-_MOST_WORDS:]
+
+
+def called(words: str) -> Capacity | None:
+    """Who is called by exactly these words (`the patient`)."""
+    return _roles("word").get(_fold(words))
+
+
+@cache
+def words_of(how: str) -> dict[str, str]:
+    """The words of `document_words.tsv` of this kind → what they mean."""
+    return {row["word"]: row["means"] for row in rows("document_words") if row["how"] == how}
+
+
+def means(how: str, words: str) -> str:
+    """What these words mean (exactly these, folded); empty if the table does not know them."""
+    return words_of(how).get(_fold(words), "")
+
+
+def ends_with(how: str, words: str) -> str:
+    """What the longest end of these words that the table knows means; empty if it knows none."""
+    said = _last(words)
+    known = words_of(how)
+    return next((known[tail] for at in range(len(said)) if (tail := " ".join(said[at:])) in known), "")
+
+
+def is_relation(words: str) -> bool:
+    """Do they say what somebody is to the patient (`his daughter and caregiver`, `wife of Jan`)? `PA` does not."""
+    if credential(words) is not None:
+        return False
+    said = _fold(words.partition(" of ")[0]).split()
+    while said and said[0] in _WHOSE:
+        said = said[1:]
+    if said and said[-1] in _KEEPERS and len(said) > 2 and said[-2] == "and":
+        said = said[:-2]
+    return bool(said) and " ".join(said) in relations()
+
+
+_WHOSE = frozenset(
+    {"the", "patient", "patients", "child", "childs", "s", "his", "her", "their", "my", "a", "your", "by"}
+)
+_KEEPERS = frozenset({"caregiver", "carer", "guardian", "proxy"})

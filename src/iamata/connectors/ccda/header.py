@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
 from iamata.connectors.ccda import values
 from iamata.connectors.ccda.drafts import Draft, Evidence
 from iamata.connectors.ccda.nodes import Node, canonical
 from iamata.connectors.ccda.times import stamp, when
 from iamata.connectors.ccda.walking import Walk, nobody
-from iamata.model.attribution import AuthorshipEvidence, Part
+from iamata.model.attribution import ENCLOSING, AuthorshipEvidence, Part
 from iamata.model.clinical_time import Clock, Period
 from iamata.model.coding import CodedText
 from iamata.model.document import IntakeLine, Outcome, Reason
@@ -318,15 +320,23 @@ def unread(walk: Walk, root: Node) -> None:
 
 def evidence_of(document: Draft, path: str) -> list[Evidence]:
     """Who wrote the text of a section: its informants and authors, each of the nearest section that names any, the
-    authors of the document at last. Informants of the document itself never count."""
+    authors of the document at last, as inherited. Informants of the document itself never count."""
     authors: list[Evidence] = []
     informants: list[Evidence] = []
     while True:
-        authors = authors or _directly_in(document, path, "author")
+        authors = authors or (_directly_in(document, path, "author") if path else _inherited(document))
         informants = informants or (_directly_in(document, path, "informant") if path else [])
         if not path:
             return [*informants, *authors] or nobody("section")
         path = path.rpartition("/section")[0] if "/section" in path else ""
+
+
+def _inherited(document: Draft) -> list[Evidence]:
+    """The authors of the document as evidence of a part of it."""
+    return [
+        (msgspec.structs.replace(evidence, element=f"{ENCLOSING}{evidence.element}"), person)
+        for evidence, person in _directly_in(document, "", "author")
+    ]
 
 
 def _directly_in(document: Draft, path: str, name: str) -> list[Evidence]:

@@ -10,11 +10,14 @@ import logging
 import re
 import warnings
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from iamata.connectors.documents.drafts import Draft, Writer
+from iamata.connectors.documents.outline import Outline, Stretch, inherited, outline
+from iamata.connectors.documents.persons import person
+from iamata.connectors.documents.sections import Piece, cut
 from iamata.connectors.text import Extract, Heading, Limits, Page, Unread, pdf
 from iamata.connectors.text.pages import check_size, within
 from iamata.errors import BadInput
@@ -50,6 +53,14 @@ _SHOWN: Final = (
 )
 
 
+class Observed(NamedTuple):
+    """Characters `start`:`end` of the content stand in a container that names its own observer (PS3.16 TID 1001)."""
+
+    start: int
+    end: int
+    evidence: tuple[AuthorshipEvidence, ...]
+
+
 class Study(msgspec.Struct):
     """The patient and the study as drafts, the report as a draft with its content. Without pydicom all are empty and
     `content` says what is not read."""
@@ -59,7 +70,32 @@ class Study(msgspec.Struct):
     report: Draft | None = None
     content: Extract = Extract()
     header: tuple[tuple[str, str], ...] = ()
+    observed: tuple[Observed, ...] = ()
+    is_letter: bool = False  # a PDF, whose own words name who wrote it
+    comment: str = ""
     warnings: tuple[str, ...] = ()
+
+    def outline(self) -> Outline:
+        """The report's pages cut by their headings; its observers wrote what names none of its own."""
+        whole = inherited(self.report.evidence if self.report is not None else ())
+        if self.is_letter:
+            said = outline(self.content.pages)
+            pages = tuple(tuple(each._replace(evidence=_or(each.evidence, whole)) for each in p) for p in said.pages)
+            return Outline(pages, said.cuts, said.evidence)
+        cuts = tuple(cut(page) for page in self.content.pages)
+        pages = tuple(
+            tuple(Stretch(p.title, p.start, p.end, self._observed(p) or whole) for p in found.pieces) for found in cuts
+        )
+        return Outline(pages, cuts, ())
+
+    def _observed(self, piece: Piece) -> tuple[AuthorshipEvidence, ...]:
+        """The observer of the innermost container of the content that a piece stands in and that names one."""
+        around = [each for each in self.observed if each.start <= piece.start < each.end]
+        return max(around, key=lambda each: each.start).evidence if around else ()
+
+
+def _or(said: tuple[AuthorshipEvidence, ...], header: tuple[AuthorshipEvidence, ...]) -> tuple[AuthorshipEvidence, ...]:
+    return said if any(each.part in (Part.AUTHOR, Part.PERFORMER) for each in said) else header
 
 
 def read(body: bytes, limits: Limits) -> Study:
@@ -90,7 +126,12 @@ def write(study: Study, writer: Writer) -> tuple[str, ...]:
         writer.statement(study.patient)
         writer.line(str(Kind.DEMOGRAPHIC), "/header", Outcome.STRUCTURED, label="Patient")
     if study.imaging is not None:
-        writer.statement(study.imaging)
+        imaged = writer.statement(study.imaging)
+        if study.comment:
+            writer.passage(
+                imaged, "/comments", study.comment, start=0, title="Image comments", evidence=imaged.authorship
+            )
+            writer.line("page", "/comments", Outcome.TEXT_ONLY, label="DICOM", detail="1 passage")
         modality = next((c.concept.codings[0].code for c in study.imaging.components if c.concept.codings), "")
         writer.line(str(Kind.IMAGING_STUDY), "/header", Outcome.STRUCTURED, label=f"study {modality}".strip())
     if study.report is None:
@@ -113,12 +154,16 @@ def _study(data: Any, body: bytes, limits: Limits) -> Study:
     )
     unread = []
     if "ContentSequence" in data:
-        found.report = _report(data)
-        found.content = within(_content(data), limits)
+        content, observed = _content(data)
+        found.report = _report(data, next((each.evidence for each in observed if each.start == 0), ()))
+        found.content = within(content, limits)
+        found.observed = tuple(each for each in observed if each.start)
     elif _text(data, "SOPClassUID") == _ENCAPSULATED_PDF and "EncapsulatedDocument" in data:
-        found.report = _report(data)
+        found.report = _report(data, ())
+        found.is_letter = True
         found.content = within(pdf.read(bytes(data.EncapsulatedDocument), limits), limits)
     else:
+        found.comment = _text(data, "ImageComments")
         unread.append(Unread("/pixels", "the picture itself is not read"))
         found.content = Extract(unread=tuple(unread))
     if found.patient is None and found.imaging is None and found.report is None:
@@ -231,7 +276,10 @@ def _imaging(data: Any) -> Draft | None:
         kind=Kind.IMAGING_STUDY,
         type="ImagingStudy",
         place="",
-        content=[study, series, accession, modality, site, description, str(when or ""), [p.display for p in people]],
+        content=[
+            *(study, series, accession, modality, site, description, _text(data, "SeriesDescription"), str(when or "")),
+            [p.display for p in people],
+        ],
         own=f"ImagingSeries/{series}" if series else f"ImagingStudy/{study}" if study else "",
         aspect=Aspect.DONE,
         identifiers=tuple(ids),
@@ -242,6 +290,7 @@ def _imaging(data: Any) -> Draft | None:
         times=[],
     )
     draft.set("description", description)
+    draft.set("series_description", _text(data, "SeriesDescription"))
     draft.set("reason", _text(data, "ReasonForStudy"))
     if coded is not None:
         side = " ".join(filter(None, (_text(data, "Laterality"), site)))
@@ -250,14 +299,16 @@ def _imaging(data: Any) -> Draft | None:
     return draft
 
 
-def _report(data: Any) -> Draft:
-    """The document: an SR document, or a PDF in a DICOM file."""
+def _report(data: Any, observers: tuple[AuthorshipEvidence, ...]) -> Draft:
+    """The document: an SR document, or a PDF in a DICOM file. `observers`: whom its content names for all of it."""
     title = _first(data, "ConceptNameCodeSequence")
     concept = _coded(title) if title is not None else None
     named = _text(data, "DocumentTitle") or _text(data, "SeriesDescription")
     uid = _text(data, "SOPInstanceUID")
     flags = [_text(data, name) for name in ("CompletionFlag", "VerificationFlag")]
-    evidence = tuple(_observers(data)) or _people(data)
+    observing = tuple(_observers(data))
+    has_author = any(each.part is Part.AUTHOR for each in observing)
+    evidence = (*observing, *(() if has_author else observers)) or _people(data)
     when = _date(_text(data, "ContentDate"), _text(data, "ContentTime"), _text(data, "TimezoneOffsetFromUTC"))
     draft = Draft(
         kind=Kind.DOCUMENT,
@@ -300,31 +351,65 @@ def _observers(data: Any) -> Iterator[AuthorshipEvidence]:
             device = _text(each, "ObserverType") == "DEV"
             display = name or _text(each, "StationName") or _text(each, "ManufacturerModelName")
             if display:
-                type = "Device" if device else "Practitioner"
-                yield AuthorshipEvidence(part, f"{sequence}/{number}", type=type, display=display)
+                yield _observer(data, part, f"{sequence}/{number}", display, device=device)
 
 
-def _content(data: Any) -> Extract:
-    """The content tree as lines: a container's name is a heading, other items read `name: value`."""
+def _observer(data: Any, part: Part, element: str, display: str, *, device: bool) -> AuthorshipEvidence:
+    """A person, or a device: one that reasons where the report is of computer-aided detection, else it measures."""
+    if not device:
+        return AuthorshipEvidence(part, element, type="Practitioner", display=display)
+    if word("SOPClassUID", _text(data, "SOPClassUID")) == "reasoning" or _is_reasoning(display):
+        return AuthorshipEvidence(part, element, type="Device", display=display, value="reasoning")
+    return AuthorshipEvidence(part, element, type="DeviceMetric", display=display, value="instrument")
+
+
+def _is_reasoning(display: str) -> bool:
+    who = person(display)
+    return who is not None and who.capacity == "reasoning"
+
+
+def _content(data: Any) -> tuple[Extract, tuple[Observed, ...]]:
+    """The content tree as lines: a container's name is a heading, other items read `name: value`. With the observers
+    that its containers name, those for all of it at 0."""
     parts: list[str] = []
     headings: list[Heading] = []
+    observed: list[Observed] = []
     size = 0
     left = 0
-    for text, level in _lines(data):
+    open: list[tuple[int, int, list[AuthorshipEvidence]]] = [(0, 0, [])]  # level, start, observers
+    for text, level, depth, who in _items(data):
+        while len(open) > 1 and depth <= open[-1][0]:
+            _closed(open.pop(), size, observed)
         if level < 0:
             left += 1
             continue
+        if who is not None:
+            open[-1][2].append(who)
         if level > 0:
             headings.append(Heading(size, size + len(text), level))
+            open.append((depth, size, []))
         parts.append(text)
         size += len(text) + 1
+    while open:
+        _closed(open.pop(), size + 1, observed)
     unread = (Unread("/references", f"{left} references to images or other objects are not followed"),) if left else ()
     page = Page("/content", "\n".join(parts), tuple(headings))
-    return Extract((page,) if page.text.strip() else (), unread)
+    return Extract((page,) if page.text.strip() else (), unread), tuple(observed)
+
+
+def _closed(container: tuple[int, int, list[AuthorshipEvidence]], end: int, observed: list[Observed]) -> None:
+    _level, start, observers = container
+    if observers:
+        observed.append(Observed(start, end, tuple(observers)))
 
 
 def _lines(data: Any) -> Iterator[tuple[str, int]]:
-    """Each item in document order: its text, and the level of its heading, 0 for a line, -1 for what is not text."""
+    return ((text, level) for text, level, _depth, _who in _items(data))
+
+
+def _items(data: Any) -> Iterator[tuple[str, int, int, AuthorshipEvidence | None]]:
+    """Each item in document order: its text, the level of its heading (0 for a line, -1 for what is not text), its
+    depth, and the observer that it names."""
     stack: list[tuple[Any, int]] = [(each, 1) for each in reversed(data.get("ContentSequence") or ())]
     for _ in range(_LIMIT_ITEMS):
         if not stack:
@@ -337,11 +422,13 @@ def _lines(data: Any) -> Iterator[tuple[str, int]]:
         value = _value(item, kind)
         if kind == "CONTAINER":
             if name:
-                yield name, min(depth, 6)
+                yield name, min(depth, 6), depth, None
         elif value:
-            yield (f"{name}: {value}" if name else value), 0
+            who = word("ObserverName", concept.codings[0].code) if concept is not None and concept.codings else ""
+            named = _observer(data, Part.AUTHOR, f"content/{who}", value, device=who == "device") if who else None
+            yield (f"{name}: {value}" if name else value), 0, depth, named
         elif kind in ("IMAGE", "COMPOSITE", "WAVEFORM", "SCOORD", "SCOORD3D", "TCOORD"):
-            yield "", -1
+            yield "", -1, depth, None
         if depth < _LIMIT_DEPTH:
             stack += [(each, depth + 1) for each in reversed(item.get("ContentSequence") or ())]
     raise BadInput(f"the report has more than the {_LIMIT_ITEMS} items allowed")

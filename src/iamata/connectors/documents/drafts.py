@@ -32,7 +32,7 @@ from iamata.model.statement import (
     Value,
 )
 
-READER: Final = "documents/1"
+READER: Final = "documents/2"
 _HEX: Final = 20
 
 

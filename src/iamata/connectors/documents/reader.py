@@ -10,8 +10,7 @@ from typing import Final
 
 from iamata.connectors.documents import dicom
 from iamata.connectors.documents.drafts import Draft, Writer
-from iamata.connectors.documents.sections import cut
-from iamata.connectors.documents.signatures import signatures
+from iamata.connectors.documents.outline import Outline, outline
 from iamata.connectors.text import Extract, Limits, Page
 from iamata.connectors.text import reading as files
 from iamata.errors import BadInput, Unavailable
@@ -21,7 +20,7 @@ from iamata.model.coding import CodedText, Coding
 from iamata.model.document import Outcome, Reason
 from iamata.model.identifiers import IdMint, content_digest
 from iamata.model.scope import Subject
-from iamata.model.statement import Form, Kind, Statement
+from iamata.model.statement import Form, Kind
 from iamata.ports import Parsed
 from iamata.terminology.narrative import heading
 from iamata.terminology.systems import normal
@@ -29,8 +28,6 @@ from iamata.terminology.systems import normal
 _LOINC: Final = "http://loinc.org"
 # A line that says what the document is stands among the first of its text.
 _TITLE_LINES: Final = 12
-# Whose text is the same on every page: no section goes on in it.
-_APART: Final = ("/header", "/footer", "/footnote", "/endnote", "/annotation")
 _NAMES: Final = {
     files.TEXT: "Text document",
     files.MARKDOWN: "Text document",
@@ -67,11 +64,12 @@ def read(
         study = dicom.read(body, limits)
         warnings = dicom.write(study, writer)
         if study.report is not None:
-            _write(study.report, study.content, writer)
+            _write(study.report, study.content, writer, study.outline())
             warnings += study.content.warnings
     else:
         extract = files.extract(body, format, limits=limits)
-        _write(_document(body, format, extract), extract, writer)
+        parts = outline(extract.pages, author=extract.author, title=extract.title)
+        _write(_document(body, format, extract, parts), extract, writer, parts)
         warnings = extract.warnings
     return Parsed(
         format=format,
@@ -83,18 +81,14 @@ def read(
     )
 
 
-def _document(body: bytes, format: str, extract: Extract) -> Draft:
-    """The document as a statement: what it calls itself, and what its metadata says."""
-    evidence = signatures((page.pointer, page.text) for page in extract.pages)
-    if extract.author:
-        # Not the type of a person, because file metadata name whoever's machine wrote the file.
-        evidence += (AuthorshipEvidence(Part.AUTHOR, "metadata/author", display=extract.author),)
+def _document(body: bytes, format: str, extract: Extract, parts: Outline) -> Draft:
+    """The document as a statement: what it calls itself, who has a hand in it, and what its metadata says."""
     draft = Draft(
         kind=Kind.DOCUMENT,
         type="document",
         content=content_digest(body),
         form=Form.UNSTRUCTURED,
-        evidence=evidence,
+        evidence=parts.evidence,
         fields={},
         times=[],
     )
@@ -117,22 +111,17 @@ def _called(pages: tuple[Page, ...]) -> CodedText | None:
     return None
 
 
-def _write(draft: Draft, extract: Extract, writer: Writer) -> None:
+def _write(draft: Draft, extract: Extract, writer: Writer, outlined: Outline) -> None:
     """The statement of a document with the passages of its pages, and a line for each page and unread part."""
     statement = writer.statement(draft)
     label = draft.concept.codings[0].display if draft.concept is not None and draft.concept.codings else draft.type
     writer.line(str(draft.kind), draft.place, Outcome.STRUCTURED, label=label, detail="; ".join(_parts(extract)))
-    going_on = ""
-    for page in extract.pages:
-        apart = page.pointer.startswith(_APART)
-        found = cut(page, title="" if apart else going_on)
-        if not apart:
-            going_on = found.last
-        evidence = _evidence(statement, page)
-        for title, start, end in found.pieces:
+    for page, stretches, found in zip(extract.pages, outlined.pages, outlined.cuts, strict=True):
+        for title, start, end, named in stretches:
             text = page.text[start:end]
+            evidence = _recognised(named, page)
             writer.passage(statement, page.pointer, text, start=start, title=_title(title, page), evidence=evidence)
-        parts = [f"{len(found.pieces)} passages"] if len(found.pieces) != 1 else ["1 passage"]
+        parts = [f"{len(stretches)} passages"] if len(stretches) != 1 else ["1 passage"]
         if page.confidence is not None:
             parts.append(f"recognised in an image, confidence {page.confidence}")
         if found.empty:
@@ -140,7 +129,7 @@ def _write(draft: Draft, extract: Extract, writer: Writer) -> None:
         if found.too_many:
             parts.append("too many headings: cut by length alone")
         parts += page.left
-        if found.pieces:
+        if stretches:
             writer.line("page", page.pointer, Outcome.TEXT_ONLY, label="page", detail="; ".join(parts))
         else:
             detail = "says nothing"
@@ -149,10 +138,10 @@ def _write(draft: Draft, extract: Extract, writer: Writer) -> None:
         writer.line("page", pointer, Outcome.IGNORED, label="page", detail=why, reason=reason)
 
 
-def _evidence(statement: Statement, page: Page) -> tuple[AuthorshipEvidence, ...]:
-    """The document's authors; of a recognised page also that a machine read it, and how sure it was."""
+def _recognised(evidence: tuple[AuthorshipEvidence, ...], page: Page) -> tuple[AuthorshipEvidence, ...]:
+    """Of a recognised page also that a machine read it, and how sure it was."""
     if page.confidence is None:
-        return statement.authorship
+        return evidence
     recogniser = AuthorshipEvidence(
         Part.INSTRUMENT,
         f"{page.pointer.strip('/')}/recognised",
@@ -160,7 +149,7 @@ def _evidence(statement: Statement, page: Page) -> tuple[AuthorshipEvidence, ...
         display=f"text recognition, confidence {page.confidence}",
         value=str(page.confidence),
     )
-    return (*statement.authorship, recogniser)
+    return (*evidence, recogniser)
 
 
 def _title(title: str, page: Page) -> str:
@@ -190,6 +179,8 @@ def at(body: bytes, pointer: str, *, format: str, limits: Limits | None = None) 
             pages = study.content.pages
             if not pointer:
                 return dicom.shown(study)
+            if pointer == "/comments":
+                return study.comment
         else:
             pages = files.extract(body, format, limits=limits).pages
     except (BadInput, Unavailable):

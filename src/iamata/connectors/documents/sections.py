@@ -1,4 +1,4 @@
-"""Into which passages does a page fall? By the headings the format marks, and lines that are headings by their words.
+"""Into which sections does a page fall? By the headings the format marks, and lines that are headings by their words.
 
 Every character of a page is in a piece, in the title of a piece, or blank. Not here: what a section means
 (`terminology.narrative`), and any reading of its words.
@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from iamata.connectors.documents import headings
+from iamata.connectors.documents.labels import label
+from iamata.connectors.documents.persons import person
 from iamata.connectors.text import Page
 from iamata.terminology.narrative import heading, names_relative
 
@@ -29,11 +32,14 @@ _SENTENCE_END: Final = (". ", ".\n", "; ")
 
 
 class Piece(NamedTuple):
-    """Characters `start`:`end` of a page, and the title of the section they stand in, as written."""
+    """Characters `start`:`end` of a page, and the title of the section they stand in, as written. `section` counts the
+    headings of the page before it, 0 before the first; `level` is that of a heading the format marks, else 0."""
 
     title: str
     start: int
     end: int
+    section: int = 0
+    level: int = 0
 
 
 class _Mark(NamedTuple):
@@ -43,6 +49,7 @@ class _Mark(NamedTuple):
     text: int
     title: str
     loose: bool = False  # a line like any other but for its words
+    level: int = 0
 
 
 class Cut(NamedTuple):
@@ -63,12 +70,12 @@ def cut(page: Page, *, title: str = "", limit_characters: int = LIMIT_CHARACTERS
         marks = []
     pieces: list[Piece] = []
     empty = 0
-    begin, named = 0, title
-    for mark in [*marks, _Mark(len(text), len(text), "")]:
+    begin, named, level = 0, title, 0
+    for number, mark in enumerate([*marks, _Mark(len(text), len(text), "")]):
         found = list(_pieces(text, named, begin, mark.line, limit_characters))
         empty += not found and begin > 0
-        pieces += found
-        begin, named = mark.text, mark.title
+        pieces += [piece._replace(section=number, level=level) for piece in found]
+        begin, named, level = mark.text, mark.title, mark.level
     return Cut(tuple(pieces), empty, marks[-1].title if marks else title, too_many)
 
 
@@ -117,12 +124,12 @@ def _marks(page: Page) -> list[_Mark]:
         if following is not None and following.start < match.end():
             title = " ".join(page.text[following.start : following.end].split())
             listed = (heading(title.strip(":")) or None) is not None
-            mark = _Mark(match.start(), following.end if listed else match.start(), title)
+            mark = _Mark(match.start(), following.end if listed else match.start(), title, level=following.level)
             if listed:
                 mark = mark._replace(text=_past_marks(page.text, following.end))
             following = next(formal, None)
         elif match.start() > done:
-            mark = _by_words(page.text, match, blank_before)
+            mark = _by_writer(match, blank_before) or _by_words(page.text, match, blank_before)
         if mark is not None and mark.title:
             found.append(mark)
             done = mark.text - 1 if mark.text > match.start() else done
@@ -145,6 +152,16 @@ def _past_marks(text: str, at: int) -> int:
     return at
 
 
+def _by_writer(match: re.Match[str], blank_before: bool) -> _Mark | None:
+    """A line that begins a part by naming its writer or source; it stays in its passage, as it says more than a title.
+    A heading of the table is one by its words."""
+    line = match.group()
+    if headings.begins(line, blank_before=blank_before) is None:
+        return None
+    title = line.strip(_MARKS).rstrip(":").strip()
+    return None if _begins(title) else _Mark(match.start(), match.start(), title)
+
+
 def _by_words(text: str, match: re.Match[str], blank_before: bool) -> _Mark | None:
     """A line that begins a section by its words: `Allergies: …`, `PMH - …`, or a line of its own."""
     line = match.group()
@@ -157,7 +174,7 @@ def _by_words(text: str, match: re.Match[str], blank_before: bool) -> _Mark | No
         return None
     title = head.strip(_MARKS)
     if colon:
-        if _begins(title) and not rest.startswith("//"):
+        if _begins(title) and not rest.startswith("//") and not _copies(title, rest):
             return _Mark(match.start(), match.start() + lead + _after(words, len(head) + 1), title)
         return _capitals(match, title, blank_before) if not rest.strip(_MARKS) else None
     separator = _SEPARATOR.search(words)
@@ -178,6 +195,14 @@ def _begins(title: str) -> bool:
     return found is not None and found.kind == "section"
 
 
+def _copies(title: str, rest: str) -> bool:
+    """`cc: Ann Lee` names who gets a copy; `CC: cough` is the chief complaint."""
+    if title.isupper() or label(title) is None:
+        return False
+    who = person(rest.split(";")[0])
+    return who is not None and (bool(who.type) or len(who.name.split()) > 1)
+
+
 def _after(words: str, at: int) -> int:
     while at < len(words) and words[at] in _MARKS:
         at += 1
@@ -185,11 +210,11 @@ def _after(words: str, at: int) -> int:
 
 
 def _capitals(match: re.Match[str], title: str, blank_before: bool) -> _Mark | None:
-    """A line in capitals after a blank line is a heading that the table does not know; it stays in its passage, as it
-    may be more than that. A relative in capitals is not: the family history goes on."""
+    """A line in capitals after a blank line or with a colon at its end is a heading that the table does not know; it
+    stays in its passage, as it may be more than that. A relative in capitals is not: the family history goes on."""
     letters = [char for char in title if char.isalpha()]
     if (
-        not blank_before
+        not (blank_before or match.group().rstrip().endswith(":"))
         or len(letters) <= _ABBREVIATION
         or len(title) > _LONGEST_CAPITALS
         or not title.isupper()
