@@ -11,12 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from iamata.interfaces.cli.transcripts import transcript
-
 from fuzz.laws import MARK, Fault, attempt, judge, line_faults, refused
-from iamata.connectors import archives, registry
+from iamata.connectors import archives, registry, transcripts
 from iamata.connectors.documents import FORMATS
 from iamata.connectors.fhir import exports
+from iamata.connectors.text.charsets import decode
 from iamata.errors import IamataError, UnknownFormat
 from iamata.model.identifiers import content_digest
 
@@ -127,7 +126,7 @@ def _lines_lost(body: bytes, export: exports.Export) -> Iterator[Fault]:
 def talk(body: bytes) -> list[Fault]:
     """A transcript: every line that holds something is a turn, or the transcript is refused with a place."""
     found: list[Fault] = []
-    first, second = attempt(lambda: transcript(body), found), attempt(lambda: transcript(body), [])
+    first, second = attempt(lambda: transcripts.read(body), found), attempt(lambda: transcripts.read(body), [])
     if isinstance(first, IamataError):
         found += refused(first)
         if str(second) != str(first):
@@ -135,9 +134,10 @@ def talk(body: bytes) -> list[Fault]:
     elif first is not None:
         if second != first:
             found.append(Fault("the same twice", "other turns"))
-        if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
-            held = [line for line in body.decode("utf-8-sig").splitlines() if line.strip()]
-            if len(held) != len(first.turns):
+        if first.format == "text":
+            said = "\n".join(turn.text for turn in first.turns)
+            ends = [line.rsplit(":", 1)[-1].split() for line in decode(body).text.split("\n")]
+            if any(words and words[-1] not in said for words in ends):
                 found.append(Fault("nothing lost", "a line of a transcript"))
     return found
 

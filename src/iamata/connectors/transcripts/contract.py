@@ -134,7 +134,7 @@ def transcript(body: bytes, times: Times) -> tuple[list[Turn], str, list[tuple[s
     if body.lstrip()[:1] == b"[":
         bare, at = read(body, list[MessageBody]), ""
         if not bare:
-            raise BadInput("there is no message in it")
+            raise BadInput("there is no message in it", place="messages")
         return turns(bare, at, times), "", _patients(bare, at)
     if "sessions" in read(body, dict[str, msgspec.Raw]):
         sessions = read(body, SessionsBody).sessions

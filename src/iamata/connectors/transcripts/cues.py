@@ -56,7 +56,7 @@ def turns(text: str, labels: Labels, times: Times, *, webvtt: bool) -> Cues:
             id = f"{cue.id}-{part + 1}" if part and cue.id else cue.id
             found.append(Turn(voice.speaker, said, voice.relationship, voice.name, at, id))
     if not found:
-        raise BadInput("there is no cue in it")
+        raise BadInput("there is no cue in it", place="line 1")
     return Cues(found, set_aside)
 
 
