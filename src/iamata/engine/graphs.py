@@ -5,8 +5,11 @@ Bounded by statements held, least recently used first out. A graph is shared by 
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -29,6 +32,18 @@ from iamata.ports import KeyStore, Store
 MOST_STATEMENTS: Final = 100_000
 # From so many statements on a fold is kept to be taken further: a smaller one is folded anew in less than a breath.
 GROWS_FROM: Final = 2_000
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looking for cycles of garbage: a fold makes none, and looking walks everything that is loaded."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 class Loaded:
@@ -130,9 +145,10 @@ class Graphs:
         with self._lock:
             before = self._folds.pop(of, None)  # who takes it has it alone
         fold = None
-        if before is not None and before.graph.moment == moment:
-            fold = grow(before, held, mint=mint, visible=visible)
-        fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible)
+        with uncollected():
+            if before is not None and before.graph.moment == moment:
+                fold = grow(before, held, mint=mint, visible=visible)
+            fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible)
         if moment.known_at is None and len(held.statements) >= self._grows_from:
             with self._lock:
                 self._folds[of] = fold

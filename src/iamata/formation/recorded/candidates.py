@@ -68,7 +68,7 @@ def _by_identifier(items: list[Said], doubted: frozenset[frozenset[str]]) -> Ite
         key = block[0][0]
         for index, left in enumerate(ordered):
             for right in ordered[index + 1 : index + 1 + MOST_COMPARISONS]:
-                if frozenset({left.source, right.source}) in doubted or same_item(left, right):
+                if (doubted and frozenset({left.source, right.source}) in doubted) or same_item(left, right):
                     continue
                 unreliable = any((item.kind, item.source, key) in bad for item in (left, right))
                 yield compare(left, right, identifier=key, unreliable=unreliable)
@@ -93,7 +93,7 @@ def _by_concept(
                 if (
                     pair in met
                     or pair[::-1] in met
-                    or frozenset({left.source, right.source}) in doubted
+                    or (doubted and frozenset({left.source, right.source}) in doubted)
                     or same_item(left, right)
                 ):
                     continue
@@ -112,9 +112,7 @@ def _near(left: Said, ordered: list[Said], index: int) -> Iterator[Said]:
     """The next few of the block; in point kinds only while their time can still be the same."""
     point = MODES.get(left.kind) == "point"
     start = left.happened.start or left.happened.end if left.happened else None
-    for count, right in enumerate(ordered[index + 1 :]):
-        if count >= MOST_COMPARISONS:
-            return
+    for right in ordered[index + 1 : index + 1 + MOST_COMPARISONS]:
         if point and start is not None and start.latest is not None and right.happened is not None:
             other = right.happened.start or right.happened.end
             if other is not None and other.earliest is not None and other.earliest > start.latest + SLACK_S:

@@ -170,7 +170,7 @@ class _Inference:
         looked_at = []
         for fact in facts.values():
             if fact.kind in kinds and _holds(fact):
-                groups = frozenset().union(*(items[member].groups for member in fact.members))
+                groups = _groups(fact, items)
                 if fact.kind is not Kind.OBSERVATION or any(map(_is_repeated, groups)):
                     looked_at.append((fact, groups))
         for fact, groups in sorted(looked_at, key=lambda each: each[0].digest):
@@ -401,6 +401,12 @@ def _holds(fact: Fact) -> bool:
         and fact.currency is not Currency.PLANNED
         and fact.domain is Domain.CLINICAL
     )
+
+
+def _groups(fact: Fact, items: Mapping[str, Said]) -> frozenset[str]:
+    if len(fact.members) == 1:
+        return items[fact.members[0]].groups
+    return frozenset().union(*(items[member].groups for member in fact.members))
 
 
 @cache
