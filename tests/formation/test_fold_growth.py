@@ -18,6 +18,7 @@ from iamata.connectors import registry
 from iamata.errors import BadInput
 from iamata.formation import pipeline
 from iamata.formation.growth import grow
+from iamata.formation.recorded.inferred import rule_of
 from iamata.model.document import Document
 from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
@@ -81,6 +82,9 @@ def assert_equal(grown: Graph, whole: Graph) -> None:
         assert a == b, name
         if name in ("statements", "facts", "links", "conflicts", "decisions", "memories", "passages", "documents"):
             assert list(a) == list(b), f"the order of {name}"
+
+    unruled = [link.rule for link in whole.links.values() if link.rule.startswith("agent:") and rule_of(link) is None]
+    assert not unruled, "a rule of inference that growth does not know"
 
 
 def bundle(*resources: dict[str, Any]) -> bytes:
