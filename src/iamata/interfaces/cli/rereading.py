@@ -12,7 +12,7 @@ from iamata.interfaces.cli.opening import to_write
 from iamata.interfaces.cli.options import Db, Json
 from iamata.interfaces.cli.printing import counted, progress, put, put_hanging, put_json
 from iamata.interfaces.wire.receipts import reread as reread_json
-from iamata.model.document import Reread
+from iamata.model.document import Reread, Staged
 
 _PAGE = 500
 
@@ -51,7 +51,9 @@ def reread(
         if not each.receipts:
             put(f"{patient}: {read} read again, nothing is said otherwise.")
         else:
-            put(f"{patient}: {read} read again, {len(each.receipts)} of them said otherwise ({news(each.receipts)}).")
+            new = news(each.receipts) if any(receipt.staged != Staged() for receipt in each.receipts) else ""
+            told = f"{patient}: {read} read again, {len(each.receipts)} of them said otherwise"
+            put(f"{told}{f' ({new})' if new else ''}.")
         for line in each.kept:
             put_hanging("  !", f"{line.place}: not read any more, it says what it said before. {line.detail}")
     changed = next((patient for patient, each in made.items() if each.receipts), None)
