@@ -5,7 +5,7 @@ Not here: whether two sites are parts of one another, or what is wrong there.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 from iamata.model.coding import CodedText
@@ -48,7 +48,7 @@ def _one_side(sides: set[str]) -> str:
     return next(iter(sides)) if len(sides) == 1 else "bilateral"
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def _in_words(text: str) -> Place:
     words = fold(text).split()
     names = _names()

@@ -259,7 +259,7 @@ def _unspecified() -> dict[str, str]:
 
 
 @loaded.until_changed
-@cache
+@lru_cache(maxsize=20_000)
 def _of_code(key: str) -> str:
     """The group of a normal code: by the tables, else the one group of the codes with which the loaded UMLS puts it in
     a concept, else by its name in the loaded SNOMED CT, else (a condition there) itself."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import msgspec
 
@@ -222,7 +222,7 @@ def _one_route(name: str) -> str:
     return form.route if form and not form.form else ""
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def _bare(name: str) -> str:
     return fold(name.partition(" (")[0])
 
@@ -258,7 +258,7 @@ def _substance_of(concept: CodedText) -> str | None:
     return " / ".join(sorted(drug.ingredients)) if drug else None
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def _class_words(name: str) -> str:
     words = fold(name.partition(" (")[0]) or fold(name)
     for before in ("allergy to ", "intolerance to ", "product containing "):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 import msgspec
@@ -56,7 +56,7 @@ def split_words(text: str, offset: int = 0) -> list[Spot]:
     return [Spot(fold(m.group()), m.start() + offset, m.end() + offset) for m in _WORD.finditer(text)]
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def variants(word: str) -> tuple[str, ...]:
     """The word itself, without a possessive, and its plain singular: what a row may be written as."""
     forms = [word]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 
 from iamata.terminology.tables import rows
 
@@ -20,7 +20,7 @@ def _tags() -> frozenset[str]:
     return frozenset(row["tag"] for row in rows("semantic_tags"))
 
 
-@cache
+@lru_cache(maxsize=200_000)
 def fold(name: str) -> str:
     """`Diabetes  Mellitus (disorder)` → `diabetes mellitus`; empty stays empty. Digits, units and word order count."""
     text = unicodedata.normalize("NFKD", name.casefold())

@@ -5,7 +5,7 @@ Not here: what codes mean (`concepts`), or a validity check; a code we do not kn
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from iamata.terminology.tables import rows
 
@@ -25,7 +25,7 @@ def alias(system: str) -> str:
     return names.get(name) or names.get(name.removeprefix("urn:oid:")) or names.get(f"urn:oid:{name}") or ""
 
 
-@cache
+@lru_cache(maxsize=200_000)
 def normal(system: str, code: str) -> str:
     """`alias|code` in the one form of its system, or empty when the system or the code is missing or unknown."""
     known = alias(system)

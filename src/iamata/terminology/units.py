@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from iamata.model.coding import Quantity
@@ -20,7 +20,7 @@ def _spellings() -> dict[str, str]:
     return {row["spelling"]: row["ucum"] for row in rows("units")}
 
 
-@cache
+@lru_cache(maxsize=20_000)
 def ucum(unit: str, system: str = "", code: str = "") -> str:
     """The UCUM code: that of a known spelling, else a code sent as UCUM as it is, else empty."""
     names = _spellings()
