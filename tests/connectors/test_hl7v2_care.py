@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
+from document_files import pdf
 from hl7_small import PID, all_of, attribution, fold, line, message, one, read, segment, time
 
 from iamata.model.attribution import AttributionKind, Certainty, Directness, Role
@@ -450,3 +453,42 @@ def test_an_appointment_is_booked_cancelled_or_missed(event: str, status: str, s
     assert (found.concept and found.concept.display, found.field("with")) == ("Eye exam", "Lu Look")
     assert time(found, Clock.PLANNED) == "2025-07-01T09:00 to 2025-07-01T09:30"
     assert found.field("note_count") == 1
+
+
+def enclosed(kind: str, body: bytes, encoding: str = "Base64") -> Parsed:
+    data = b64encode(body).decode() if encoding == "Base64" else body.decode()
+    txa = TXA.format(parent="", state="AU", secret="", avail="AV")
+    return read(txa, f"OBX|1|ED|11^Echo||^{kind}^{encoding}^{data}||||||F", event="MDM^T02")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("Application^PDF", pdf(["Left ventricle is normal."])),
+        ("Application^RTF", rb"{\rtf1\ansi Left ventricle is normal.}"),
+        ("TEXT^HTML", b"<html><body><p>Left ventricle is normal.</p><script>x()</script></body></html>"),
+        ("TEXT^PLAIN", b"Left ventricle is normal."),
+    ],
+    ids=["pdf", "rtf", "html", "plain"],
+)
+def test_an_enclosed_file_is_read_as_the_text_of_its_document(kind: str, body: bytes) -> None:
+    (passage,) = enclosed(kind, body).passages
+    assert (passage.text.strip(), passage.title) == ("Left ventricle is normal.", "Echo")
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "why"),
+    [
+        ("Application^PDF", b"no such file", "1/OBX/1/5 (application/pdf) "),
+        ("IM^JPEG", b"\xff\xd8\xff picture", "1/OBX/1/5 (image/jpeg) is kept in the document, not read"),
+        ("App^Patient Jones", b"x", "1/OBX/1/5 (a file) is kept in the document, not read"),
+    ],
+)
+def test_an_enclosed_file_that_cannot_be_read_is_told_with_its_place_and_nothing_of_it(
+    kind: str, body: bytes, why: str
+) -> None:
+    parsed = enclosed(kind, body)
+    assert parsed.passages == ()
+    told = " ".join(line.detail for line in parsed.intake)
+    assert why in told
+    assert "Jones" not in told

@@ -34,6 +34,7 @@ from iamata.connectors.hl7v2.values import (
     unit_of,
     words_of,
 )
+from iamata.connectors.text import Attached, attached, named
 from iamata.model.clinical_time import ClinicalTime, Clock, Period
 from iamata.model.coding import CodedText, Coding, Range
 from iamata.model.statement import Aspect, Kind, Standing, Value
@@ -46,7 +47,17 @@ TEXTS: Final = frozenset({"TX", "FT"})
 DOCUMENT_TEXTS: Final = frozenset({"TX", "FT", "ST", ""})
 _PLAIN: Final = frozenset({"ST", "TX", "FT", "IS", "ID", "SI", "TM", "GTS", ""})
 _ATTACHED: Final = frozenset({"ED", "RP", "AD"})
-_TEXT_SUBTYPES: Final = frozenset({"PLAIN", "HTML", "TXT", "TEXT", "MARKDOWN"})
+_TEXT_SUBTYPES: Final = frozenset({"PLAIN", "TXT", "TEXT", "MARKDOWN"})
+# Types of HL7 v2 table 0191 (type of referenced data) by the names of MIME.
+_KINDS: Final = {"IM": "image", "AU": "audio", "AP": "application", "TX": "text"}
+# Subtypes of HL7 v2 table 0291 (MIME subtypes) whose files have words.
+_FILES: Final = {
+    "PDF": "application/pdf",
+    "RTF": "application/rtf",
+    "HTML": "text/html",
+    "VND.OPENXMLFORMATS-OFFICEDOCUMENT.WORDPROCESSINGML.DOCUMENT": "application/vnd.openxmlformats-officedocument"
+    ".wordprocessingml.document",
+}
 _CATEGORY: Final = "http://terminology.hl7.org/CodeSystem/observation-category"
 # A single text longer than this, or of several lines, is narrative rather than a value.
 _LONG: Final = 200
@@ -216,26 +227,36 @@ def attachments(member: Group, draft: Draft) -> Iterator[str]:
             yield "/".join(filter(None, (repetition.text(3), repetition.text(4)))).lower() or "reference"
             continue
         kind, subtype, encoding = (repetition.text(n).upper() for n in (2, 3, 4))
-        text = _attached_text(repetition, subtype, encoding)
-        if text:
+        found = _attached(repetition, subtype, encoding)
+        if found.text.strip():
             title = words_of(coded_in(head, 3))
-            draft.texts.append(Text((head,), 5, text, title, tuple(evidence("OBX", head) or draft.evidence)))
+            draft.texts.append(Text((head,), 5, found.text, title, tuple(evidence("OBX", head) or draft.evidence)))
+            draft.left += [f"{head.place}/5: {why}" for why in found.left]
             continue
-        said = "/".join(filter(None, (kind, subtype))).lower() or "attachment"
-        draft.left.append(f"{head.place}/5 ({said[:60]}) is kept in the document, not read")
+        said = "/".join(filter(None, (_KINDS.get(kind, kind), subtype))).lower() or "attachment"
+        draft.left += [f"{head.place}/5 ({named(said, 'a file')}) {why}" for why in found.left or (_NOT_READ,)]
         yield said
 
 
-def _attached_text(repetition: Repetition, subtype: str, encoding: str) -> str:
-    if subtype not in _TEXT_SUBTYPES or subtype == "HTML":
-        return ""
+_NOT_READ: Final = "is kept in the document, not read"
+
+
+def _attached(repetition: Repetition, subtype: str, encoding: str) -> Attached:
+    """The words of an encapsulated text or file (HL7 v2.5.1 chapter 2, ED); of others none."""
+    if subtype not in _TEXT_SUBTYPES and subtype not in _FILES:
+        return Attached("")
     data = repetition.text(5)
     if encoding != "BASE64":
-        return data
+        if subtype not in _TEXT_SUBTYPES:
+            return attached(data.encode(), _FILES[subtype]) if data.strip() else Attached("")
+        return Attached(data)
     try:
-        return b64decode("".join(data.split()), validate=True).decode(repetition.codec)
+        raw = b64decode("".join(data.split()), validate=True)
+        if subtype in _TEXT_SUBTYPES:
+            return Attached(raw.decode(repetition.codec))
     except (binascii.Error, ValueError, LookupError):
-        return ""
+        return Attached("", ("is no base64 of what it says, and is kept in the document",))
+    return attached(raw, _FILES[subtype]) if raw else Attached("")
 
 
 def observation(member: Group, context: Context) -> Iterator[Draft]:
