@@ -144,7 +144,7 @@ BAD: list[tuple[bytes, int, str, str]] = [
     (f'[{{"role":"user","content":"{MARK}","patientId":"zoe"}}]'.encode(), 400, "INVALID_ARGUMENT", "/0/patientId"),
     (f'[{{"role":"user","content":"{MARK}","speaker":"king"}}]'.encode(), 400, "INVALID_ARGUMENT", "/0/speaker"),
     (b'[{"role":"user","content":""}]', 400, "INVALID_ARGUMENT", "/0/content"),
-    (b'[{"role":"user","content":"\\ud800"}]', 400, "INVALID_ARGUMENT", ""),
+    (b'[{"role":"user","content":"\\ud800"}]', 400, "INVALID_ARGUMENT", "byte 36"),
     (f"[2026-02-15T09:00] patient: {MARK}\n".encode(), 400, "INVALID_ARGUMENT", "line 1"),
     (f"WEBVTT\n\n00:01 --> {MARK}\n<v Patient>a\n".encode(), 400, "INVALID_ARGUMENT", "line 3"),
     (b"speaker,text\npatient\n", 400, "INVALID_ARGUMENT", "row 2"),

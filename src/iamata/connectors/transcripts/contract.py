@@ -81,7 +81,9 @@ def read(body: bytes, shape: type[Body]) -> Body:
         raise BadInput("the body is not UTF-8", place=f"byte {error.start}") from None
     except (msgspec.DecodeError, RecursionError) as error:
         at = _BYTE.search(str(error))
-        raise BadInput("the body is not JSON", place=f"byte {at[1]}" if at else f"byte {len(body)}") from None
+        cut = "truncated" in str(error)  # msgspec names no place for a text that ends too early: it is the end
+        place = f"byte {at[1]}" if at else f"byte {len(body)}" if cut else ""
+        raise BadInput("the body is not JSON", place=place) from None
 
 
 def _bad(message: str) -> BadInput:
