@@ -112,8 +112,10 @@ class Graphs:
                     self._held.move_to_end(patient)
             return known, row.created_at
         fresh = self._store.held(patient, known if born == row.created_at else None)
-        if fresh is None:
-            raise NotFound(what="patient", id=patient)
+        after = self._store.patient(patient)
+        if fresh is None or after is None or after.created_at != row.created_at:
+            self.forget(patient)  # erased while it was loaded: nothing of what was held before may stand beside what is
+            return self._current(patient)
         with self._lock:
             self._held[patient] = fresh
             self._born[patient] = row.created_at
