@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from benchmarks.figures import put
 from iamata import ContextRequest, Engine, patient
 from iamata.connectors import registry
 from iamata.formation import pipeline
@@ -138,9 +139,7 @@ def main() -> int:
     if asked.json:
         print(json.dumps(figures, indent=2))
         return 0
-    for name, value in figures.items():
-        shown = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
-        print(f"{name:<32}{shown:>12}   {ASKED.get(name, '')}".rstrip())
+    put(figures, ASKED)
     return 0
 
 

@@ -21,6 +21,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import put
 from iamata import ContextRequest, Engine, Speaker, Turn, patient
 from iamata.formation.learned import learn
 from iamata.model.identifiers import IdMint
@@ -120,9 +121,7 @@ def main() -> int:
     if asked.json:
         print(json.dumps(figures, indent=2))
         return 0
-    for name, value in figures.items():
-        shown = f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
-        print(f"{name:<34}{shown:>12}   {ASKED.get(name, '')}".rstrip())
+    put(figures, ASKED)
     return 0
 
 
