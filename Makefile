@@ -5,13 +5,16 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 RUN    := $(BIN)/python -W error
 
-.PHONY: demo test check format golden bench docs clean
+.PHONY: demo test search check format golden bench docs clean
 
 demo: $(VENV)/.base
 	@$(BIN)/iamata demo
 
 test: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist loadscope
+
+search: $(VENV)/.dev
+	HYPOTHESIS_PROFILE=new $(BIN)/pytest -n 2 --dist loadscope
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -7,9 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import postgres_server
 from iamata.store import DatabaseStore, FileKeyStore, MemoryKeyStore, open_store
+
+# `make test` draws the same examples every time; `make search` draws new ones (a finding becomes a test of its own).
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("new", derandomize=False, print_blob=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 _DATA = Path(os.environ.get("IAMATA_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
 

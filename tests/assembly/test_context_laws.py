@@ -14,8 +14,7 @@ from iamata.assembly.pipeline import POLICY, legend
 from iamata.assembly.retrieval import Index
 from iamata.authority import profiles
 
-settings.register_profile("context", max_examples=25, deadline=None)
-settings.load_profile("context")
+drawn = settings(max_examples=25, deadline=None)
 
 KINDS = ("condition", "medication", "allergy", "observation", "immunization", "procedure", "encounter", "directive")
 NAMES = (
@@ -61,6 +60,7 @@ def patients(draw: st.DrawFn) -> Small:
     return small
 
 
+@drawn
 @given(
     patients(),
     st.sampled_from(profiles.names()),
@@ -75,6 +75,7 @@ def test_the_budget_is_never_passed_and_the_end_is_always_the_same(
     assert answer.fits == (answer.note == "")
 
 
+@drawn
 @given(patients(), st.sampled_from(profiles.names()), st.integers(0, 1500))
 def test_nothing_is_lost_silently(small: Small, task: str, budget: int) -> None:
     """Every fact and memory is told, or told within another line, or counted as left out."""
@@ -85,6 +86,7 @@ def test_nothing_is_lost_silently(small: Small, task: str, budget: int) -> None:
     assert sum(out.items for out in answer.left_out) >= len(missing)
 
 
+@drawn
 @given(patients(), st.sampled_from(profiles.names()), st.integers(0, 800))
 def test_both_sides_of_a_conflict_travel_together(small: Small, task: str, budget: int) -> None:
     graph = small.graph()
@@ -110,6 +112,7 @@ def test_both_sides_of_a_conflict_travel_together(small: Small, task: str, budge
             assert link.target in told
 
 
+@drawn
 @given(patients(), st.sampled_from(profiles.names()), st.integers(0, 800))
 def test_safety_comes_first(small: Small, task: str, budget: int) -> None:
     """While an item of the safety set is missing, nothing else takes its room."""
@@ -122,6 +125,7 @@ def test_safety_comes_first(small: Small, task: str, budget: int) -> None:
         assert all(item.safety for item in answer.items)
 
 
+@drawn
 @given(patients(), st.sampled_from(profiles.names()), st.integers(0, 1500))
 def test_the_same_request_gives_the_same_bytes(small: Small, task: str, budget: int) -> None:
     graph = small.graph()
@@ -136,6 +140,7 @@ def test_the_same_request_gives_the_same_bytes(small: Small, task: str, budget: 
     assert msgspec.json.encode(context(mixed, task, budget)) == first
 
 
+@drawn
 @given(patients(), st.integers(0, 1500))
 def test_numbers_run_through_the_text_in_order(small: Small, budget: int) -> None:
     answer = context(small.graph(), "general", budget)

@@ -30,8 +30,7 @@ KINDS = {
     Kind.OBSERVATION: (Aspect.MEASURED,),
 }
 
-settings.register_profile("authority", max_examples=40, deadline=None)
-settings.load_profile("authority")
+drawn = settings(max_examples=40, deadline=None)
 
 
 def weigh(g: Graph, id: str, *, task: str = "general", aspect: Aspect | None = None) -> Authority:
@@ -83,6 +82,7 @@ def the_fact(g: Graph, stands: list[Said]) -> str:
     return g.fact_of[stands[0].statement.id]
 
 
+@drawn
 @given(a_question())
 def test_the_factors_add_up_to_the_log_odds_and_the_weight_is_its_logistic(question) -> None:
     _, aspect, stands, against = question
@@ -97,6 +97,7 @@ def test_the_factors_add_up_to_the_log_odds_and_the_weight_is_its_logistic(quest
         assert weighed.aspect is aspect
 
 
+@drawn
 @given(a_question(), st.sampled_from((Role.CLINICIAN, Role.LAB, Role.PAYER, Role.AGENT)), st.integers(0, 3000))
 def test_one_more_independent_witness_who_agrees_never_lowers_and_one_who_disagrees_never_raises(
     question, role: Role, age_days: int
@@ -125,6 +126,7 @@ def test_one_more_independent_witness_who_agrees_never_lowers_and_one_who_disagr
             assert after.log_odds <= before.log_odds + 1e-12
 
 
+@drawn
 @given(a_question(), st.data())
 def test_a_copy_changes_nothing(question, data) -> None:
     _, aspect, stands, against = question
@@ -143,6 +145,7 @@ def test_a_copy_changes_nothing(question, data) -> None:
     assert weigh(g, the_fact(g, stands), aspect=aspect).log_odds == pytest.approx(before.log_odds, abs=1e-12)
 
 
+@drawn
 @given(
     st.sampled_from(ROLES),
     st.sampled_from(
@@ -164,6 +167,7 @@ def test_of_two_otherwise_equal_statements_about_a_changing_state_the_older_neve
     assert weights[0] >= weights[1] >= weights[2], "and an undated one never wins on time"
 
 
+@drawn
 @given(a_question(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(question, chance: random.Random) -> None:
     _, aspect, stands, against = question
@@ -177,6 +181,7 @@ def test_the_order_of_arrival_does_not_matter(question, chance: random.Random) -
     assert {id: weigh(g2, id, aspect=aspect) for id in (*g2.facts, *g2.statements)} == first
 
 
+@drawn
 @given(a_question())
 def test_reading_changes_nothing_and_gives_the_same_twice(question) -> None:
     _, aspect, stands, against = question

@@ -52,21 +52,16 @@ def _one_side(sides: set[str]) -> str:
 def _in_words(text: str) -> Place:
     words = fold(text).split()
     names = _names()
-    best, sides, at = "", set(), 0
-    longest = 0
-    while at < len(words):
-        end = next(
-            (e for e in range(min(len(words), at + _most_words()), at, -1) if " ".join(words[at:e]) in names), at
-        )
-        if end > at:
-            if end - at > longest:
-                best, longest = names[" ".join(words[at:end])], end - at
-            at = end
-            continue
-        side = _sides().get(words[at])
-        if side:
-            sides.add(side)
-        at += 1
+    inside: set[int] = set()
+    best = ""
+    for size in range(min(len(words), _most_words()), 0, -1):  # a longer name is never cut by a shorter one before it
+        for at in range(len(words) - size + 1):
+            stretch = range(at, at + size)
+            named = names.get(" ".join(words[at : at + size]))
+            if named and inside.isdisjoint(stretch):
+                inside.update(stretch)
+                best = best or named
+    sides = {side for at, word in enumerate(words) if at not in inside and (side := _sides().get(word))}
     return Place(best, _one_side(sides))
 
 
