@@ -6,9 +6,10 @@ than its own cell: then everything is folded. New records of most kinds, talk, a
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
+from itertools import islice
 from operator import is_
 from typing import TypeVar
 
@@ -58,8 +59,8 @@ def grow(before: Fold, held: Held, *, mint: IdMint, visible: Callable[[tuple[Lab
     again = {id: seen for id, seen in sightings.items() if id in before.graph.sightings}
     others = sightings.keys() - again.keys()
     if (
-        any(s.id in others and counts(s) for s in before.held.statements)
-        or any(p.id in others and visible(p.labels) for p in before.held.passages)
+        (others and any(s.id in others and counts(s) for s in before.held.statements))
+        or (others and any(p.id in others and visible(p.labels) for p in before.held.passages))
         or not _new_and_near(before, statements, passages.values())
         or not _as_before(before, again)
         or not _named(before, statements, again, sightings)
@@ -168,23 +169,28 @@ class _Growing:
             for s in statements
             if s.kind not in SUPPORTING_KINDS
         ]
-        items = before.items | {item.id: item for item in fresh}
         if before.looked_for & {name for item in fresh for name in names_of(item)}:
             return None
+        items = before.items
+        items.update((item.id, item) for item in fresh)
         resolved, changed = self._resolved(fresh)
         facts = resolved.facts
         for id, ends in pipeline.touching(found).items():
             before.touching.setdefault(id, []).extend(ends)
-        links = self._explicit(resolved, changed)
-        links |= self._inferred(items, resolved, links, changed)
+        stated, told, stale = self._standing(resolved, changed)
+        standing = stated.keys() | told.keys()
+        new = self._explicit(resolved, changed)
+        stated |= new
+        things = before.things
+        things.change(changed, (facts[id] for id in sorted(changed) if id in facts), items)
+        new |= inferred(things, facts, stated, mint=self._mint, rules=stale)
         sessions, memories, hidden = pipeline.talk(self._held, graph.moment, before.around.rulings)
-        links |= pipeline.spoken(memories, facts, self._mint)
-        links = dict(sorted(links.items()))
-        order = list(graph.statements.values())
-        for statement in statements:
-            insort(order, statement, key=lambda s: s.digest)
-        shown = graph.passages | dict(passages)
-        seen = graph.sightings | {
+        new |= pipeline.spoken(memories, facts, self._mint)
+        links = stated | told | new
+        held = list(graph.statements.values())
+        statements.sort(key=lambda s: s.digest)
+        places = [(bisect_right(held, s.digest, key=lambda s: s.digest), s.id) for s in statements]
+        seen = {
             id: pipeline.in_order((*graph.sightings.get(id, ()), *new))
             for id, new in sightings.items()
             if id in attributions or id in graph.sightings
@@ -192,10 +198,13 @@ class _Growing:
         grown = msgspec.structs.replace(
             graph,
             version=self._held.version,
-            hash=self._hash(facts, memories, links),
-            statements={s.id: s for s in order},
-            passages=shown,
-            sightings={id: seen[id] for id in [*(s.id for s in order), *shown]},
+            hash=self._hash(
+                [*_those(graph.facts, changed), *graph.memories.values(), *_without(graph.links, standing)],
+                [*_those(facts, changed), *memories.values(), *new.values()],
+            ),
+            statements=_put_in(graph.statements, {s.id: s for s in statements}, places),
+            passages=graph.passages | dict(passages),
+            sightings=_put_in(graph.sightings, seen, places),
             documents=self._documents(sightings, visible),
             sessions=sessions,
             memories=memories,
@@ -203,10 +212,10 @@ class _Growing:
             attributions=graph.attributions | attributions,
             facts=facts,
             fact_of=resolved.fact_of,
-            links=links,
+            links={id: links[id] for id in sorted(links)},
             conflicts=resolved.conflicts,
             decisions=resolved.decisions,
-            unresolved=tuple(sorted((*graph.unresolved, *unresolved))),
+            unresolved=tuple(sorted((*graph.unresolved, *unresolved))) if unresolved else graph.unresolved,
             references=graph.references | references,
         )
         return msgspec.structs.replace(before, held=self._held, graph=grown, items=items)
@@ -222,67 +231,91 @@ class _Growing:
         ids = {item.id for cell in cells for item in cell}
         old = {graph.fact_of[id] for id in ids if id in graph.fact_of}
         changed = {id for id in old | new.facts.keys() if graph.facts.get(id) != new.facts.get(id)}
-        facts = {id: fact for id, fact in graph.facts.items() if id not in old or id not in changed}
-        facts |= {id: fact for id, fact in new.facts.items() if id in changed}
+        facts = _sorted_with(graph.facts, old & changed, {id: new.facts[id] for id in changed if id in new.facts})
+        fact_of = dict(graph.fact_of)
+        for id in ids:
+            fact_of.pop(id, None)
+        fact_of |= new.fact_of
         conflicts = {id: c for id, c in graph.conflicts.items() if c.fact not in old} | new.conflicts
         decisions = {id: d for id, d in graph.decisions.items() if d.left not in ids} | new.decisions
         resolved = Resolved(
-            facts=dict(sorted(facts.items())),
-            fact_of={id: fact for id, fact in graph.fact_of.items() if id not in ids} | new.fact_of,
+            facts=facts,
+            fact_of=fact_of,
             conflicts=dict(sorted(conflicts.items())),
             decisions=dict(sorted(decisions.items())),
         )
         return resolved, changed
 
+    def _standing(
+        self, resolved: Resolved, changed: Set[str]
+    ) -> tuple[dict[str, Link], dict[str, Link], frozenset[str]]:
+        """The links that stand: those that sources state between facts that are what they were, those of rules that
+        look at no kind of which a fact changed; and the other rules."""
+        kinds = {facts[id].kind for facts in (self._graph.facts, resolved.facts) for id in changed if id in facts}
+        stale = rules_about(kinds)
+        stated: dict[str, Link] = {}
+        told: dict[str, Link] = {}
+        for id, link in self._graph.links.items():
+            if link.source is LinkSource.EXPLICIT_REFERENCE:
+                if link.origin not in changed and link.target not in changed:
+                    stated[id] = link
+            elif (rule := rule_of(link)) is not None and rule not in stale:
+                told[id] = link
+        return stated, told, stale
+
     def _explicit(self, resolved: Resolved, changed: Set[str]) -> dict[str, Link]:
-        """The links that sources state: those between facts that are what they were stand."""
+        """The links that sources state, of the facts that changed."""
         facts = [facts[id] for facts in (self._graph.facts, resolved.facts) for id in changed if id in facts]
         ends = {end for fact in facts for end in (*fact.members, *(former for former, _ in fact.history))}
         touching = {id(each): each for end in ends for each in self._before.touching.get(end, ())}.values()
-        links = {
-            id: link
-            for id, link in self._graph.links.items()
-            if link.source is LinkSource.EXPLICIT_REFERENCE
-            and link.origin not in changed
-            and link.target not in changed
-        }
-        return links | explicit(touching, resolved.facts, resolved.fact_of, mint=self._mint)
-
-    def _inferred(
-        self, items: Mapping[str, Said], resolved: Resolved, explicit: Mapping[str, Link], changed: Set[str]
-    ) -> dict[str, Link]:
-        """The links that nobody states: those of rules that look at no kind of which a fact changed stand."""
-        kinds = {facts[id].kind for facts in (self._graph.facts, resolved.facts) for id in changed if id in facts}
-        stale = rules_about(kinds)
-        links = {
-            id: link
-            for id, link in self._graph.links.items()
-            if (rule := rule_of(link)) is not None and rule not in stale
-        }
-        return links | inferred(resolved.facts, items, explicit, mint=self._mint, rules=stale)
+        return explicit(touching, resolved.facts, resolved.fact_of, mint=self._mint)
 
     def _documents(
         self, sightings: Mapping[str, tuple[Sighting, ...]], visible: Callable[[tuple[Label, ...]], bool]
     ) -> dict[str, Document]:
         """The documents that can be seen, the new ones among them as `pipeline` says."""
-        shown = {s.id for s in self._held.statements if s.id in sightings and visible(s.labels)}
-        shown |= {p.id for p in self._held.passages if p.id in sightings and visible(p.labels)}
+        before = self._before.held
+        shown = self._graph.sightings.keys() & sightings.keys()
+        if len(shown) < len(sightings):
+            shown |= {s.id for s in self._held.statements if s.id in sightings and visible(s.labels)}
+            shown |= {p.id for p in self._held.passages if p.id in sightings and visible(p.labels)}
         speaking = {seen.document for id in shown for seen in sightings[id]}
-        new = self._held.documents[len(self._before.held.documents) :]
-        late = [d for d in self._before.held.documents if d.id in speaking and d.id not in self._graph.documents]
-        found = pipeline.documents_of(self._held, (*late, *new), self._graph.moment, speaking)
+        new = self._held.documents[len(before.documents) :]
+        late = [d for d in before.documents if d.id in speaking and d.id not in self._graph.documents]
+        holding = {seen.document for seen in self._held.sightings[len(before.sightings) :]}
+        found = pipeline.documents_of(self._held, (*late, *new), self._graph.moment, holding=holding, speaking=speaking)
         every = self._graph.documents | found
         return {d.id: d for d in self._held.documents if d.id in every}
 
-    def _hash(self, facts: Mapping[str, Fact], memories: Mapping[str, Memory], links: Mapping[str, Link]) -> str:
+    def _hash(self, gone: Iterable[Fact | Memory | Link], come: Iterable[Fact | Memory | Link]) -> str:
         """The graph hash, from the last one by what went and what came."""
         total = int(self._graph.hash, 16)
-        pairs: tuple[tuple[Mapping[str, Fact | Memory | Link], Mapping[str, Fact | Memory | Link]], ...] = (
-            (self._graph.facts, facts),
-            (self._graph.memories, memories),
-            (self._graph.links, links),
-        )
-        for old, new in pairs:
-            total -= sum(pipeline.content_of(item) for id, item in old.items() if new.get(id) != item)
-            total += sum(pipeline.content_of(item) for id, item in new.items() if old.get(id) != item)
-        return pipeline.hash_text(total)
+        return pipeline.hash_text(total - sum(map(pipeline.content_of, gone)) + sum(map(pipeline.content_of, come)))
+
+
+def _those(all: Mapping[str, T], ids: Iterable[str]) -> list[T]:
+    return [all[id] for id in ids if id in all]
+
+
+def _without(all: Mapping[str, T], ids: Set[str]) -> list[T]:
+    return [all[id] for id in all.keys() - ids]
+
+
+def _sorted_with(old: Mapping[str, T], gone: Iterable[str], new: Mapping[str, T]) -> dict[str, T]:
+    """What is sorted by id, without some and with others: sorted."""
+    kept = dict(old)
+    for id in gone:
+        kept.pop(id, None)
+    keys = list(kept)
+    return _put_in(kept, new, [(bisect_right(keys, id), id) for id in sorted(new) if id not in kept])
+
+
+def _put_in(old: Mapping[str, T], new: Mapping[str, T], places: Iterable[tuple[int, str]]) -> dict[str, T]:
+    """The same with the new ones: those with a place before what stands there, in rising order, the others last."""
+    rest, passed, merged = iter(old.items()), 0, dict[str, T]()
+    for place, id in places:
+        merged.update(islice(rest, place - passed))
+        merged[id], passed = new[id], place
+    merged.update(rest)
+    merged.update(new)
+    return merged

@@ -26,6 +26,7 @@ from iamata.formation.recorded.resolving import Around, Resolved, kept_by_name, 
 from iamata.formation.recorded.rulings import Rulings, in_force
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
+from iamata.formation.recorded.things import Things
 from iamata.formation.references import Directory
 from iamata.formation.rereadings import as_read
 from iamata.model.attribution import Attribution
@@ -76,6 +77,7 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
     items: dict[str, Said]
     around: Around
     cells: Cells
+    things: Things
     looked_for: set[tuple[Kind, str]]
 
 
@@ -138,11 +140,14 @@ def fold(
         resolved.add(resolve(cell, around))
     facts, fact_of = resolved.facts, resolved.fact_of
     links = explicit(found, facts, fact_of, mint=mint)
-    links |= inferred(facts, by_id, links, mint=mint)
+    things = Things(facts.values(), by_id)
+    links |= inferred(things, facts, links, mint=mint)
     sessions, memories, hidden = talk(held, moment, rulings)
     links |= spoken(memories, facts, mint)
     shown = {s.id for s in held.statements if visible(s.labels)} | passages.keys()
     speaking = {seen.document for id in shown for seen in sightings.get(id, ())}
+    known = moment.known_at
+    holding = {seen.document for seen in held.sightings if known is None or seen.received_at <= known}
     graph = Graph(
         subject=held.subject,
         version=held.version,
@@ -151,7 +156,7 @@ def fold(
         statements={s.id: s for s in statements},
         passages=passages,
         sightings={id: sightings[id] for id in [*(s.id for s in statements), *passages]},
-        documents=documents_of(held, held.documents, moment, speaking),
+        documents=documents_of(held, held.documents, moment, holding=holding, speaking=speaking),
         sessions=sessions,
         memories=memories,
         attributions=attributions,
@@ -174,6 +179,7 @@ def fold(
         items=by_id,
         around=around,
         cells=cells,
+        things=things,
         looked_for=kept_by_name(items, outdated_ids, replaced),
     )
 
@@ -229,15 +235,16 @@ def _retracted(held: Held, moment: Moment) -> dict[str, datetime]:
     return retracted
 
 
-def documents_of(held: Held, documents: Iterable[Document], moment: Moment, speaking: Set[str]) -> dict[str, Document]:
+def documents_of(
+    held: Held, documents: Iterable[Document], moment: Moment, *, holding: Set[str], speaking: Set[str]
+) -> dict[str, Document]:
     """Those of these documents that were known by then, but those of a retracted source and those of which all items
     are hidden.
 
-    `speaking` are those with an item that counts for the reader. A document without items is not hidden by their
-    labels, only by a retraction.
+    `holding` are those with an item, `speaking` those with one that counts for the reader. A document without items is
+    not hidden by their labels, only by a retraction.
     """
     known, retracted = moment.known_at, _retracted(held, moment)
-    holding = {seen.document for seen in held.sightings if known is None or seen.received_at <= known}
     found = {}
     for document in documents:
         until = retracted.get(document.source)

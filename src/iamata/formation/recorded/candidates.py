@@ -6,29 +6,54 @@ Decides nothing: `comparison` does.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from iamata.formation.recorded.comparison import MODES, Comparison, at_other_times, compare, same_item
 from iamata.formation.recorded.concepts import Relation, relate
 from iamata.formation.recorded.said import Said
 from iamata.formation.references import identifier_key
+from iamata.model.decision import Verdict
+from iamata.model.ruling import RecordRef
 
 # Each statement meets at most so many others of its block, chosen by time and content (design 04).
 MOST_COMPARISONS = 20
 
 
-def comparisons(items: Iterable[Said], doubted: frozenset[frozenset[str]]) -> Iterator[Comparison]:
-    """Compare what may be one thing. `doubted` are pairs of sources that may speak of two persons: never compared."""
+def comparisons(
+    items: Iterable[Said], doubted: frozenset[frozenset[str]], ruled: Set[RecordRef] = frozenset()
+) -> Iterator[Comparison]:
+    """Compare what may be one thing. `doubted` are pairs of sources that may speak of two persons: never compared.
+    `ruled` are records that a person ruled on: each is looked at for itself."""
     groups: dict[str, list[Said]] = defaultdict(list)
     for item in items:
         groups[item.kind].append(item)
     for kind in sorted(groups):
         members = sorted(groups[kind], key=lambda item: item.digest)
+        twins = {twin.right.id: twin for twin in _twins(members, ruled)}
+        yield from twins.values()
+        members = [item for item in members if item.id not in twins]
         met: set[tuple[str, str]] = set()
         for comparison in _by_identifier(members, doubted):
             met.add((comparison.left.id, comparison.right.id))
             yield comparison
         yield from _by_concept(members, doubted, met)
+
+
+def _twins(items: list[Said], ruled: Set[RecordRef]) -> Iterator[Comparison]:
+    """Each statement that says the same as another of its source in everything that is compared, with that other one
+    (`left`): it goes with that one, and is compared with nothing else."""
+    first: dict[tuple[object, ...], Said] = {}
+    for item in items:
+        statement = item.statement
+        if statement.identifiers or (ruled and RecordRef.of(statement) in ruled):
+            continue
+        said = (statement.part, item.concept, item.groups, item.sides, item.happened, item.denies)
+        told = (statement.standing, statement.fields, statement.components)
+        other = first.setdefault((item.source, *said, *told), item)
+        if other is not item and not same_item(other, item):
+            comparison = compare(other, item)
+            if comparison.verdict is Verdict.MERGE:
+                yield comparison
 
 
 def unreliable_identifiers(items: Iterable[Said]) -> frozenset[tuple[str, str, str]]:
@@ -71,6 +96,8 @@ def _by_identifier(items: list[Said], doubted: frozenset[frozenset[str]]) -> Ite
                 if (doubted and frozenset({left.source, right.source}) in doubted) or same_item(left, right):
                     continue
                 unreliable = any((item.kind, item.source, key) in bad for item in (left, right))
+                if unreliable and MODES.get(left.kind) == "keyed":
+                    continue  # nothing else could make them one
                 yield compare(left, right, identifier=key, unreliable=unreliable)
 
 

@@ -68,7 +68,7 @@ def merge(
     mint: IdMint,
 ) -> tuple[Fact, list[Conflict]]:
     """One fact from the statements of one cluster. `history`: those of it that no longer count, with why."""
-    history = {**history, **_overtaken(members)}
+    history = {**history, **_overtaken(members)} if len(members) > 1 else history
     counting = sorted((m for m in members if m.id not in history), key=neutral_order)
     ids = tuple(sorted(m.id for m in counting))
     id = fact_id(ids)
@@ -143,10 +143,13 @@ def _fields(
         for name, value in fields_of(member.statement).items():
             values[name].append((member, value))
     resolved = []
-    measured = analyte(counting[0])
+    measured = analyte(counting[0]) if len(counting) > 1 else ""
     for name in sorted(values):
         said = values[name]
         picker, picked = said[0]
+        if len(said) == 1:
+            resolved.append(ResolvedField(name, FieldVerdict.PICKED, picked, picker.id))
+            continue
         if isinstance(picked, (ClinicalTime, Period)):
             picker, picked = _most_precise(said)
         ruled = next(((m, v) for m, v in said if rulings.is_right(m, name)), None)

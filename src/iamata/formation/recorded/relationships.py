@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from functools import cache
 
@@ -28,27 +29,33 @@ def explicit(
     mint: IdMint,
 ) -> dict[str, Link]:
     """One link for each pair of facts and type, however many statements say it. `found` are resolved references."""
-    links: dict[str, Link] = {}
+    told: dict[tuple[LinkType, str, str], str] = {}
     for statement, reference, target in found:
         element = reference.element.partition("/")[0]
         relation = _relations().get((statement.kind, element))
         origin_id, target_id = fact_of.get(statement.id), fact_of.get(target.id)
         if relation is None or origin_id is None or target_id is None or origin_id == target_id:
             continue
-        if statement.id not in facts[origin_id].members:
+        members = facts[origin_id].members
+        at = bisect_left(members, statement.id)
+        if members[at : at + 1] != (statement.id,):
             continue  # what no longer counts relates nothing
         type, backward = relation
         a, b = (target_id, origin_id) if backward else (origin_id, target_id)
-        id = mint.id("rl", (type, facts[a].members[0], facts[b].members[0]))
-        links[id] = Link(
-            id,
-            type,
-            a,
-            b,
-            LinkSource.EXPLICIT_REFERENCE,
-            f"{statement.provenance.record.type}.{element}",
-            1.0,
-            f"the source says so in {statement.provenance.record.type}.{element}",
-            digest=content_digest(type, facts[a].digest, facts[b].digest),
-        )
-    return links
+        told[type, a, b] = f"{statement.provenance.record.type}.{element}"
+    links = (_link(type, facts[a], facts[b], place, mint) for (type, a, b), place in told.items())
+    return {link.id: link for link in links}
+
+
+def _link(type: LinkType, a: Fact, b: Fact, place: str, mint: IdMint) -> Link:
+    return Link(
+        mint.id("rl", (type, a.members[0], b.members[0])),
+        type,
+        a.id,
+        b.id,
+        LinkSource.EXPLICIT_REFERENCE,
+        place,
+        1.0,
+        f"the source says so in {place}",
+        digest=content_digest(type, a.digest, b.digest),
+    )

@@ -109,7 +109,8 @@ def resolve(items: list[Said], around: Around) -> Resolved:
     counting = [item for item in items if item.id not in history]
     ended, disputes = _negations(counting, around.doubted)
     history |= dict.fromkeys(ended, "superseded")
-    told = (adjudication.adjudicated(c, around.answers) for c in comparisons(counting, around.doubted))
+    ruled = {record for pair in around.rulings.pairs for record in pair}
+    told = (adjudication.adjudicated(c, around.answers) for c in comparisons(counting, around.doubted, ruled))
     compared = [*ruled_comparisons(around.rulings, counting), *told]
     clusters = Clusters(counting, compared, around.doubted)
     edges: dict[str, Comparison] = {}
