@@ -3,7 +3,9 @@
 Reads the NegEx and ConText sentences of `negex` (concept and gold are given; the report heading before the first
 sentence is part of the text) and, for what those sets have no gold of (historical and hypothetical),
 `tests/cases/memories/assertions.csv`, written by the extractor's author. Its negations and relatives are scored apart
-(`own`), so that `negation_f1` and `experiencer_f1` are of words of others alone.
+(`own`), so that `negation_f1` and `experiencer_f1` are of words of others alone. `assertions_second.csv` beside it was
+written apart from the extractor, in the style of notes and of talk; its four labels are scored by themselves (`apart`).
+Its column `certainty` is scored by nothing yet.
 
 Match rule: the engine is asked about the annotated words at their place (written in capitals by the annotators), in the
 clause that it cuts itself; a hit is the same label on the same item. F1 is of the label that the figure names
@@ -36,6 +38,7 @@ NEGATION = "negex.python__Annotations-1-120.txt"
 EXPERIENCER = "genConText__annotations-1-120-experiencer.txt"
 TRIGGERS = "negex.python__negex_triggers.txt"
 OWN = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "assertions.csv"
+SECOND = OWN.with_name("assertions_second.csv")
 _KEYWORDS = {
     "past": re.compile(r"\b(?:history|hx|previous(?:ly)?|prior|past|ago|used to|had|old|last)\b", re.IGNORECASE),
     "hypothetical": re.compile(r"\b(?:if|should|may|might|could|would|in case|return|call|watch)\b", re.IGNORECASE),
@@ -59,6 +62,10 @@ LABELS = {
     "experiencer_f1": ("experiencer", "other"),
     "own_negation_f1": ("own negation", "denied"),
     "own_experiencer_f1": ("own experiencer", "other"),
+    "apart_negation_f1": ("apart negation", "denied"),
+    "apart_historical_f1": ("apart temporality", "past"),
+    "apart_hypothetical_f1": ("apart temporality", "hypothetical"),
+    "apart_experiencer_f1": ("apart experiencer", "other"),
 }
 
 
@@ -142,9 +149,11 @@ def run(options: Options) -> Outcome:
             rows.append(row)
             texts[id] = f"{target!r} in {_around(text, found)!r}"
     data = [f"negex/{NEGATION}", f"negex/{EXPERIENCER}"]
-    if OWN.is_file():
-        data.append("tests/cases/memories/assertions.csv")
-        for row, told in _own_rows(options.held_out, triggers):
+    for path, author in ((OWN, "own"), (SECOND, "apart")):
+        if not path.is_file():
+            continue
+        data.append(f"tests/cases/memories/{path.name}")
+        for row, told in _own_rows(path, author, options.held_out, triggers):
             rows.append(row)
             texts.setdefault(row["id"], told)
     misses = [
@@ -159,8 +168,10 @@ def _around(text: str, found: tuple[int, int]) -> str:
     return text[max(0, found[0] - 90) : found[1] + 60]
 
 
-def _own_rows(held_out: bool, triggers: Sequence[tuple[re.Pattern[str], str]]) -> Iterator[tuple[Row, str]]:
-    with OWN.open(encoding="utf-8", newline="") as lines:
+def _own_rows(
+    path: Path, author: str, held_out: bool, triggers: Sequence[tuple[re.Pattern[str], str]]
+) -> Iterator[tuple[Row, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
         for case in csv.DictReader(lines):
             part, found = part_of(case["text"]), place(case["text"], case["target"])
             if found is None or (part == "unopened" and not held_out):
@@ -170,7 +181,7 @@ def _own_rows(held_out: bool, triggers: Sequence[tuple[re.Pattern[str], str]]) -
             for field, column in (("negation", "polarity"), ("temporality",) * 2, ("experiencer",) * 2):
                 if not case[column]:
                     continue
-                name = field if field == "temporality" else f"own {field}"
+                name = field if (author, field) == ("own", "temporality") else f"{author} {field}"
                 row: Row = {"id": case["id"], "part": part, "field": name, "gold": case[column], "said": said[field]}
                 row["baseline"] = (
                     negex(case["text"], *found, triggers) if field == "negation" else keywords(case["text"], field)

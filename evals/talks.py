@@ -4,10 +4,12 @@ A `Talk` has turns by labelled speakers and the gold that its set gives. What th
 
 - `simord`: medication orders of the set (what the clinician orders in this visit, so plans), by the names in the order
 - `mts-dialog`: sections MEDICATIONS and ALLERGY, labelled by us from the section text (`gold/mts_dialog_labels.csv`;
-  only the tuned part is labelled)
+  what the talk does not decide is left out)
 - `aci-bench`, `primock57`: *silver*: the names our tables find in the note's lists of medicines and allergies, so what
   our tables do not know is in no gold, and what the note leaves out of the talk counts as wrong
 - `allergy-turns`: turns of `tests/cases/memories/allergies.tsv`, written by the extractor's author; scored apart
+- `allergy-turns-second`: turns of `allergies_second.tsv` there, made up for this project, but apart from the extractor;
+  scored apart too
 - `osce-fareez`: no gold; speakers, quotes and contradictory denials only
 - `medmemorybench-sample`: the user asks about a father: whatever is told of a body there is not the patient's
 - `simsum-spans`: notes with spans of five kinds of symptom, without polarity (`Note`)
@@ -29,6 +31,7 @@ from iamata.model.session import Speaker
 from iamata.terminology import lexicon
 
 ALLERGIES = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "allergies.tsv"
+ALLERGIES_SECOND = ALLERGIES.with_name("allergies_second.tsv")
 LABELS = Path(__file__).parent / "gold" / "mts_dialog_labels.csv"
 NONE = "none"
 # What our tables read as a medicine, and no ingredient tells.
@@ -39,7 +42,7 @@ Gold = tuple[str, str, str]  # type, name as the set writes it, polarity
 @dataclass(frozen=True)
 class Talk:
     """One conversation. `judged` are the types that the gold is complete for. `plans`: the gold is what is ordered.
-    `all_family`: nothing told of a body in it is the patient's. `own`: written by the extractor's author.
+    `all_family`: nothing told of a body in it is the patient's. `own`: made up for this project.
     `relationship`: of its caregiver to the patient."""
 
     set: str
@@ -177,7 +180,7 @@ def _silver(medicines: str, allergies: str) -> tuple[list[Gold], list[str]]:
     return gold, judged
 
 
-def allergy_turns(path: Path = ALLERGIES) -> Iterator[Talk]:
+def allergy_turns(path: Path = ALLERGIES, name: str = "allergy-turns") -> Iterator[Talk]:
     """Each turn with the turns before it. The gold judges the whole talk; what is asked by others asserts nothing."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -188,7 +191,7 @@ def allergy_turns(path: Path = ALLERGIES) -> Iterator[Talk]:
             for part in row["gold"].split(" ;; ")
             if part
         ]
-        yield Talk("allergy-turns", row["id"], turns, gold, ("allergy",), own=True, relationship=row["relationship"])
+        yield Talk(name, row["id"], turns, gold, ("allergy",), own=True, relationship=row["relationship"])
 
 
 _INTERVAL = re.compile(r'xmin = ([\d.]+)\s+xmax = [\d.]+\s+text = "((?:[^"]|"")*)"')
