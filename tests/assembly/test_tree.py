@@ -94,6 +94,7 @@ def test_the_tree_of_leo_reads_like_a_chart() -> None:
         "timeline/",
         "documents/",
         "memories/",
+        "sessions/",
         "conflicts/",
         "gaps/",
         "sources/",

@@ -112,7 +112,8 @@ def test_the_structure_is_the_json_of_the_wire(engine: Engine) -> None:
         engine.read("/patient/leo/medications/", token_budget=2000, **when)
     )
     found = ask(engine, "search_patient", {"patient_id": "leo", "query": "amoxicillin", **at}).structured_content
-    assert found == {"data": [answers.hit(hit) for hit in engine.search(patient("leo"), "amoxicillin", **when)]}
+    hits = engine.search(patient("leo"), "amoxicillin", **when)
+    assert found == {"data": [answers.hit(hit) for hit in hits], "didYouMean": None}
     request = ContextRequest(subjects=(patient("leo"),), task="allergy_check", budget_tokens=300)
     made = ask(
         engine, "assemble_context", {"patient_id": "leo", "task": "allergy_check", "budget_tokens": 300, **at}

@@ -112,6 +112,10 @@ class Walk:
         for query in (CANARY, "lisinopril", "penicillin", "glucose", "restricted", "Elsewhere"):
             yield self.engine.search(patient(self.id), query, access=self.access, limit=100)
 
+    def did_you_mean(self) -> Iterator[Any]:
+        for query in (CANARY.replace("x", "k"), "lisinoprul", "penicilin"):
+            yield self.engine.did_you_mean(patient(self.id), query, access=self.access)
+
     def context(self) -> Iterator[Any]:
         for task in TASKS:
             for query in ("", f"does he have {CANARY}?" if self.access.withheld else "lisinopril"):
@@ -269,9 +273,9 @@ def test_the_canary_is_there_for_those_who_may_see_it(pair: tuple[Engine, Engine
     """Else the walk above would prove nothing."""
     holding, _ = pair
     items = items_of(holding)
-    for verb in ("graph", "browse", "read", "search", "context", "explain", "conflicts", "document"):
+    for verb in ("graph", "browse", "read", "search", "did_you_mean", "context", "explain", "conflicts", "document"):
         told = "".join(encoded(each) for each in getattr(Walk(holding, Access.local(), "p", items), verb)())
-        assert CANARY in told, verb
+        assert (CANARY.casefold() if verb == "did_you_mean" else CANARY) in told, verb
 
 
 def test_a_conflict_with_a_hidden_side_is_no_conflict(pair: tuple[Engine, Engine]) -> None:

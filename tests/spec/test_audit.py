@@ -108,6 +108,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "browse": (lambda e, a: e.browse("/patient/p/conditions", access=a), "patient/p"),
     "read": (lambda e, a: e.read("/patient/p/conditions", access=a), "patient/p"),
     "search": (lambda e, a: e.search(patient("p"), CANARY, access=a), "patient/p"),
+    "did_you_mean": (lambda e, a: e.did_you_mean(patient("p"), CANARY, access=a), "patient/p"),
     "context": (
         lambda e, a: e.context(
             ContextRequest(subjects=(patient("p"), CLINIC), task="general", budget_tokens=500, query=CANARY), access=a

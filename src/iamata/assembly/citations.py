@@ -43,7 +43,7 @@ class Citations:
         return len(self._handles)
 
     def handle(self, item: str) -> str:
-        """The handle of a statement, memory, passage or document, the same for every use in this text."""
+        """The handle of a statement, memory, turn of talk, passage or document, the same for every use in this text."""
         self._log.append(item)
         handle = self._handles.get(item, "")
         if not handle:
@@ -93,7 +93,8 @@ class Citations:
 
 
 def citation(graph: Graph | Tree, item: str, handle: str = "") -> Citation:
-    """What a bracket for this statement, memory, passage or document stands for. Of several sightings the first one."""
+    """What a bracket for this statement, memory, turn, passage or document stands for. Of several sightings the
+    first one."""
     tree = as_tree(graph)
     graph = tree.graph
     attribution = attribution_of(tree, item)
@@ -102,6 +103,10 @@ def citation(graph: Graph | Tree, item: str, handle: str = "") -> Citation:
         said = (memory.said_at or memory.received_at).date().isoformat()
         place = f"{memory.message} [{memory.start}:{memory.end}]"
         return Citation(handle, item, attribution, "conversation", memory.session, place, said)
+    message = tree.neighbours.messages.get(item)
+    if message is not None:
+        said = (message.turn.said_at or message.received_at).date().isoformat()
+        return Citation(handle, item, attribution, "conversation", message.session, f"turn {message.index + 1}", said)
     document = graph.documents.get(item)
     if document is not None:
         received = document.received_at.date().isoformat()

@@ -14,8 +14,8 @@ from typing import Final
 from iamata.assembly.citations import Citations
 from iamata.assembly.neighbours import newest_first, statement_day
 from iamata.assembly.phrases import Telling, clauses, headline, of_fact, of_statement
-from iamata.assembly.speakers import attribution_of, author_words, by_whom, memory_speaker, says
-from iamata.assembly.tree import Tree, as_tree, passage_day
+from iamata.assembly.speakers import attribution_of, author_words, by_whom, memory_speaker, says, speaker_words
+from iamata.assembly.tree import Tree, as_tree, passage_day, session_day
 from iamata.assembly.wording import coded, counted, frequency, name, quote
 from iamata.errors import NotFound
 from iamata.model.attribution import AttributionKind, Role
@@ -25,6 +25,7 @@ from iamata.model.graph import Graph
 from iamata.model.link import Link, LinkSource, LinkType
 from iamata.model.memory import Experiencer, Memory, Temporality
 from iamata.model.passage import Passage
+from iamata.model.session import Message, Session
 from iamata.model.stamp import Moment
 from iamata.model.statement import EVENT_KINDS, Kind, Polarity, Standing, Statement, Verification
 
@@ -36,7 +37,7 @@ _EXCERPT_CHARS: Final = 160
 
 
 def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citations, talk: bool = True) -> str:
-    """One item in one line: a fact or event, memory, conflict, statement, passage or document.
+    """One item in one line: a fact or event, memory, turn of talk, session, conflict, statement, passage or document.
 
     `talk` adds the newest memory that supports or refines a fact. Pass a Tree when many lines are wanted of one graph.
     Raises NotFound for an id the graph does not hold.
@@ -45,6 +46,10 @@ def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citati
     known = tree.graph
     if item_id in known.memories:
         return memory_line(tree, known.memories[item_id], citations)
+    if item_id in tree.neighbours.messages:
+        return turn_line(tree.neighbours.messages[item_id], citations)
+    if item_id in tree.sessions:
+        return session_line(tree.sessions[item_id])
     if item_id in tree.clashes:
         return f"⚠ {conflict_words(tree, tree.clashes[item_id], citations)}"
     if item_id in known.statements:
@@ -59,6 +64,19 @@ def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citati
     if fact is None:
         raise NotFound(what="item", id=item_id)
     return fact_line(tree, fact, moment, citations, talk=talk)
+
+
+def turn_line(message: Message, citations: Citations, words: str | None = None) -> str:
+    """A turn of talk, quoted on one line, or these `words` of it."""
+    turn = message.turn
+    said = f"{turn.said_at:%Y-%m-%d %H:%M} " if turn.said_at is not None else ""
+    return f"{said}{speaker_words(turn)}: {quote(turn.text if words is None else words)}{citations.cite(message.id)}"
+
+
+def session_line(session: Session) -> str:
+    speakers = dict.fromkeys(speaker_words(message.turn) for message in session.messages)
+    who = ", ".join(speakers) or "nobody yet"
+    return f"Conversation of {session_day(session)}, {counted(len(session.messages), 'turn')}: {who}"
 
 
 def fact_line(

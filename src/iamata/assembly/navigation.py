@@ -11,6 +11,7 @@ from typing import Final
 
 from iamata.assembly.addresses import Target, resolve
 from iamata.assembly.citations import Citations
+from iamata.assembly.lines import session_line
 from iamata.assembly.pages import in_year, nothing_words, sheet, under
 from iamata.assembly.phrases import clauses, headline, of_fact
 from iamata.assembly.sheets import lay_out
@@ -164,6 +165,8 @@ def hint(tree: Tree, target: Target) -> str:
         case What.DOCUMENT:
             document = graph.documents[target.item]
             return f"{document.format} from {name(document.source)}, received {document.received_at.date().isoformat()}"
+        case What.SESSION:
+            return _clip(session_line(tree.sessions[target.item]))
         case What.SOURCE:
             return name(target.item)
         case What.TIMELINE:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from iamata.assembly.addresses import Target
 from iamata.assembly.citations import Citations
 from iamata.assembly.gaps import Overdue, overdue
+from iamata.assembly.lines import session_line, turn_line
 from iamata.assembly.sheets import Block, Line, Part, Sheet
 from iamata.assembly.speakers import attribution_of
 from iamata.assembly.stories import (
@@ -23,6 +24,7 @@ from iamata.assembly.stories import (
     made,
     memory,
     passage,
+    pieces,
     raw,
     sources,
     statement,
@@ -57,6 +59,8 @@ def sheet(tree: Tree, target: Target, moment: Moment, citations: Citations) -> S
             return passage(pen, target)
         case What.DOCUMENT:
             return _document(pen, target)
+        case What.SESSION:
+            return _session(pen, target)
         case What.SOURCE:
             return _source(pen, target)
         case What.TIMELINE:
@@ -67,6 +71,22 @@ def sheet(tree: Tree, target: Target, moment: Moment, citations: Citations) -> S
                 return _source(pen, target)
             return _directory(pen, target, path)
     raise NotFound(what="address", id=target.address)
+
+
+def _session(pen: Pen, target: Target) -> Sheet:
+    """A conversation turn by turn, from its beginning; a budget keeps the end."""
+    session = pen.tree.sessions[target.item]
+    last = len(session.messages)
+    lines: list[Line] = []
+    for message in session.messages:
+        for words in pieces(message.turn.text) or [""]:
+            log = pen.citations.log()
+            text = turn_line(message, pen.citations, words)
+            lines.append(Line(text, last - message.index, pen.citations.cited_since(log)))
+    parts = [Part("session", {"address": target.address, "id": session.id, "turns": last}, listed=False)]
+    parts += [Part("messages", built(message), rank=last - message.index) for message in session.messages]
+    title = session_line(session)
+    return made(target, title, [Block("", tuple(lines))], parts, [Line(title, 0)])
 
 
 def _document(pen: Pen, target: Target) -> Sheet:
@@ -240,8 +260,8 @@ def _of_how_many(tree: Tree, id: str) -> str:
 
 def _groups(tree: Tree, path: Path) -> Iterator[tuple[str, list[str]]]:
     """What the page of a directory tells, by group. Of a test only the newest result, unless it is the directory."""
-    here = [place.item for place in tree.directories.get(path, ()) if place.item and place.what is not What.SOURCE]
-    here = [id for id in here if id in tree.places and (id in tree.graph.facts or not id.isdigit())]
+    apart = (What.SOURCE, What.TIMELINE)
+    here = [place.item for place in tree.directories.get(path, ()) if place.item and place.what not in apart]
     if here:
         yield "", here
     tests = path in (("labs",), ("vitals",), ("others", "observation"), ("social_history",))
@@ -273,6 +293,9 @@ def _value_of(tree: Tree, id: str) -> dict[str, Any]:
     graph = tree.graph
     if id in graph.facts:
         return item_value(tree, graph.facts[id])
+    if id in tree.sessions:
+        session = tree.sessions[id]
+        return {"address": tree.address(tree.places[id]), "id": session.id, "turns": len(session.messages)}
     for items in (graph.memories, tree.clashes, graph.passages, graph.documents):
         if id in items:
             return {"address": tree.address(tree.places[id]), **built(items[id])}

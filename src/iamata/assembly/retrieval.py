@@ -1,4 +1,4 @@
-"""Which items of one patient's graph speak of what is asked? BM25 over folded words, codes, and graph neighbours.
+"""Which items of one patient's graph speak of what is asked? BM25 over stems, codes, synonyms, and graph neighbours.
 
 All of a patient fits in memory, so the search is exact and the same on every store. Scores order the hits of one
 query; what an item counts for a task is authority's.
@@ -6,10 +6,8 @@ query; what an item counts for a task is authority's.
 
 from __future__ import annotations
 
-import math
+import difflib
 import re
-import unicodedata
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -17,9 +15,12 @@ from typing import Any, Final
 
 import msgspec
 
-from iamata.assembly.speakers import attribution_of
+from iamata.assembly.postings import Postings
+from iamata.assembly.speakers import attribution_of, speaker_words
 from iamata.assembly.tree import Tree, address, as_tree
+from iamata.assembly.turns import Turns
 from iamata.assembly.wording import coded, inert, name, value_words
+from iamata.assembly.words import STOP, WORD, fold, stems
 from iamata.errors import InvalidValue
 from iamata.model.attribution import AttributionKind, Role
 from iamata.model.clinical_time import ClinicalTime
@@ -28,35 +29,26 @@ from iamata.model.fact import Fact
 from iamata.model.graph import Graph
 from iamata.model.memory import Memory
 from iamata.model.reading import Hit
+from iamata.model.session import Message
 from iamata.model.statement import Component, Value
 
-# Robertson and Zaragoza, The Probabilistic Relevance Framework (2009): k1 in 1.2..2, b 0.75.
-_K1: Final = 1.2
-_B: Final = 0.75
 # The words of a name tell what an item is about, those of its fields only something of it.
 _NAME_COUNTS: Final = 3
 # What a code that is asked for by itself adds: more than any word, so that `J45` finds the condition before a mention.
 _CODE_SCORE: Final = 25.0
 _CODE_PREFIX_SCORE: Final = 12.0
 _SYNONYM_SHARE: Final = 0.6
+_SHORTEST_MISSPELT: Final = 5
+_ALIKE: Final = 0.8
 _NEIGHBOUR_SHARE: Final = 0.2
 _QUERY_TOKENS: Final = 1000
+_QUERY_PHRASES: Final = 200  # words of a query whose runs are looked up for synonyms
 _QUERY_CHARS: Final = 20_000
 _TEXT_CHARS: Final = 20_000
 _SNIPPET_CHARS: Final = 160
 
-_WORD = re.compile(r"[^\W_]+(?:[.'][^\W_]+)*")
 _FILTER = re.compile(r'\b(kind|source|attribution|after|before):("[^"]*"|\S+)')
 _DATE = re.compile(r"\d{4}(-\d\d(-\d\d)?)?\Z")
-_STOP: Final = frozenset(
-    _WORD.findall(
-        """
-    a an and any are as at be been by can did do does for from had has have he her him his how i in is
-    it its me my no not of on or our she so than that the their them there they this to was we were what
-    when which who will with you your
-    """
-    )
-)
 # Roles of persons of care: their names may be searched for. The patient's and a caregiver's may not.
 _CARE: Final = frozenset({Role.CLINICIAN, Role.COORDINATOR, Role.PHARMACY, Role.LAB, Role.PAYER, Role.INSTITUTION})
 # Fields that name persons or ways to reach them, or only keep the books.
@@ -71,7 +63,6 @@ class _Doc(msgspec.Struct, gc=False):
     title: str
     text: str
     also: str
-    length: int
     codes: tuple[str, ...]
     sources: frozenset[str]
     attributions: frozenset[AttributionKind]
@@ -79,12 +70,11 @@ class _Doc(msgspec.Struct, gc=False):
 
     def words(self) -> Counter[str]:
         """How often each word counts here; not kept, because the postings say the same."""
-        counts = Counter(fold(self.text))
-        for word in fold(self.title):
+        counts = Counter(stems(fold(self.text)))
+        for word in stems(fold(self.title)):
             counts[word] += _NAME_COUNTS
         if self.also:
             counts[self.also] += 1
-        self.length = counts.total()
         return counts
 
 
@@ -100,56 +90,30 @@ class _Asked(msgspec.Struct, frozen=True):
     before: str
 
 
-def fold(text: str) -> Iterator[str]:
-    """The words of a text in lower case without accents and English plurals, in their order."""
-    plain = unicodedata.normalize("NFKD", text).casefold()
-    if not plain.isascii():
-        plain = "".join(c for c in plain if not unicodedata.combining(c))
-    for match in _WORD.finditer(plain):
-        word = match[0]
-        yield _singular(word)
-        if "." in word or "'" in word:
-            yield from (_singular(part) for part in re.split(r"[.']", word) if part)
-
-
-def _singular(word: str) -> str:
-    if len(word) > 4 and word.endswith("ies"):
-        return word[:-3] + "y"
-    if len(word) > 4 and word.endswith(("sses", "shes", "ches", "xes")):
-        return word[:-2]
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        return word[:-1]
-    return word
-
-
 class Index:
     """The search index of one graph. Built once, read only, and as large as the text of the graph.
 
-    Searched are facts and events, memories, passages and documents: names, codes, values, quotes, and of authors only
-    persons of care. `synonyms` maps a word or a phrase, in lower case, to others that mean the same.
+    Searched are facts and events, memories, turns of talk, passages and documents: names, codes, values, quotes, and of
+    authors only persons of care. `synonyms` maps a word or a phrase, in lower case, to others that mean the same.
     """
 
-    def __init__(self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: ()) -> None:
+    def __init__(
+        self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: (), names: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        """`names` are names of drugs that a misspelt word may have meant, beside the words of the graph."""
         self._tree = as_tree(graph)
-        self._synonyms = synonyms
+        self._synonyms, self._names = synonyms, names
         self._docs: dict[str, _Doc] = {doc.id: doc for doc in sorted(self._read(), key=lambda doc: doc.id)}
         self._ids = tuple(self._docs)
-        # word → document number, count, document number, count …: a posting costs eight bytes
-        self._postings: dict[str, array[int]] = {}
         self._codes: defaultdict[str, list[str]] = defaultdict(list)
         sets: dict[frozenset[Any], frozenset[Any]] = {}  # most items have the same few sources and attributions
-        for number, doc in enumerate(self._docs.values()):
+        for doc in self._docs.values():
             doc.sources = sets.setdefault(doc.sources, doc.sources)
             doc.attributions = sets.setdefault(doc.attributions, doc.attributions)
-            for word, n in doc.words().items():
-                postings = self._postings.get(word)
-                if postings is None:
-                    postings = self._postings[word] = array("I")
-                postings.extend((number, n))
             for code in doc.codes:
                 self._codes[code].append(doc.id)
-        total = sum(doc.length for doc in self._docs.values())
-        self._average = total / len(self._docs) if self._docs else 1.0
+        self._words = Postings(doc.words() for doc in self._docs.values())
+        self._turns = Turns(self._tree.graph.sessions)
 
     def __len__(self) -> int:
         return len(self._docs)
@@ -160,7 +124,8 @@ class Index:
         return self._tree
 
     def search(self, query: str, *, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
-        """The best hits, by descending score, ties by id; at most `limit`.
+        """The best hits, by descending score, ties by id; at most `limit`. A turn of talk is left out where a memory of
+        it is found, unless messages are asked for.
 
         Words, codes (`J45`, `44054006`) and filters: `kind:medication`, `source:Northside`, `attribution:user`,
         `after:2020` and `before:2021-06` (the day itself is after, and not before). Filters alone list what passes
@@ -171,17 +136,47 @@ class Index:
         if limit <= 0:
             return []
         scores = self._scored(asked)
+        self._add_turns(scores, asked)
         if not scores and not asked.words and not asked.codes and _filters(asked):
             listed = sorted(self._docs.values(), key=lambda doc: doc.id)
             listed = sorted((doc for doc in listed if _passes(doc, asked)), key=lambda doc: doc.day, reverse=True)
             return [self._hit(doc, 0.0, asked) for doc in listed[:limit]]
         order = sorted(scores, key=lambda id: (-round(scores[id], 6), id))
-        return [self._hit(self._docs[id], round(scores[id], 6), asked) for id in order[:limit]]
+        return [self._hit(self._doc(id), round(scores[id], 6), asked) for id in order[:limit]]
 
     def scores(self, query: str, *, kinds: Iterable[str] = ()) -> dict[str, float]:
-        """Every item that the query touches, by id, and its score (> 0). The query is free text: what looks like a
-        filter is read as words, so that no message can be refused."""
+        """Every item but turns of talk that the query touches, by id, and its score (> 0). The query is free text: what
+        looks like a filter is read as words, so that no message can be refused."""
         return self._scored(self._ask(query, kinds, filters=False))
+
+    def did_you_mean(self, query: str) -> str:
+        """The query with each word that stands nowhere here, and that means nothing known, put as the most alike word
+        that does stand here or names a drug; empty if no word is put otherwise."""
+        changed = False
+        parts = []
+        for part in re.split(r"(\W+)", query[:_QUERY_CHARS])[: 2 * _QUERY_PHRASES]:
+            other = "" if self._stands(part) else self._alike(part.casefold())
+            changed = changed or bool(other)
+            parts.append(other or part)
+        return "".join(parts) if changed else ""
+
+    def _stands(self, word: str) -> bool:
+        folded = [each for each in fold(word) if each not in STOP]
+        if len(word) < _SHORTEST_MISSPELT or not word.isalpha() or not folded or self._synonyms(word.casefold()):
+            return True
+        return all(stem in self._words or stem in self._turns for stem in stems(folded))
+
+    def _alike(self, word: str) -> str:
+        near = [name for name in self._names() if name[:1] == word[:1] and abs(len(name) - len(word)) <= 2]
+        near += sorted(
+            {
+                each
+                for doc in self._docs.values()
+                for each in fold(doc.title)
+                if each[:1] == word[:1] and abs(len(each) - len(word)) <= 2
+            }
+        )
+        return next(iter(difflib.get_close_matches(word, near, n=1, cutoff=_ALIKE)), "")
 
     # reading a query
 
@@ -196,15 +191,11 @@ class Index:
                     raise InvalidValue(f"{key}: takes a date as YYYY, YYYY-MM or YYYY-MM-DD", place="query")
         plain = _FILTER.sub(" ", text) if filters else text
         said = list(fold(plain))[:_QUERY_TOKENS]
-        words: dict[str, float] = {}
-        for word in said:
-            if word not in _STOP:
-                words[word] = 1.0
+        words = dict.fromkeys(stems(word for word in said if word not in STOP), 1.0)
         for phrase in _phrases(plain):
             for other in self._synonyms(phrase):
-                for word in fold(other):
-                    if word not in _STOP:
-                        words.setdefault(word, _SYNONYM_SHARE)
+                for word in stems(word for word in fold(other) if word not in STOP):
+                    words.setdefault(word, _SYNONYM_SHARE)
         codes = dict.fromkeys(
             raw.casefold().strip(".,;()") for raw in plain.split()[:_QUERY_TOKENS] if any(c.isdigit() for c in raw)
         )
@@ -221,18 +212,8 @@ class Index:
     # scoring
 
     def _scored(self, asked: _Asked) -> dict[str, float]:
-        scores: defaultdict[str, float] = defaultdict(float)
-        n = len(self._docs)
-        for word, share in asked.words:
-            postings = self._postings.get(word)
-            if postings is None:
-                continue
-            holding = len(postings) // 2
-            idf = math.log(1 + (n - holding + 0.5) / (holding + 0.5))
-            for number, count in zip(postings[::2], postings[1::2], strict=True):
-                id = self._ids[number]
-                norm = _K1 * (1 - _B + _B * self._docs[id].length / self._average)
-                scores[id] += share * idf * count * (_K1 + 1) / (count + norm)
+        found = self._words.scores(asked.words)
+        scores = defaultdict(float, {self._ids[number]: score for number, score in found.items()})
         for code in asked.codes:
             for known, holders in self._codes.items():
                 if known == code or (known.startswith(code) and known[len(code)] in ".-"):
@@ -240,6 +221,32 @@ class Index:
                         scores[id] += _CODE_SCORE if known == code else _CODE_PREFIX_SCORE
         fused = self._with_neighbours(scores)
         return {id: score for id, score in sorted(fused.items()) if score > 0 and _passes(self._docs[id], asked)}
+
+    def _add_turns(self, scores: dict[str, float], asked: _Asked) -> None:
+        """Turns of talk beside the items, but those of which a memory is among them."""
+        if asked.kinds and "message" not in asked.kinds:
+            return
+        memories = self._tree.graph.memories
+        told = {memories[id].message for id in scores if id in memories} if not asked.kinds else set()
+        narrowed = asked.sources or asked.attributions or asked.after or asked.before
+        for id, score in self._turns.scores(asked.words).items():
+            if id not in told and (not narrowed or _passes(self._doc(id), asked)):
+                scores[id] = score
+
+    def _doc(self, id: str) -> _Doc:
+        return self._docs.get(id) or self._turn(self._tree.neighbours.messages[id])
+
+    def _turn(self, message: Message) -> _Doc:
+        turn = message.turn
+        return _doc(
+            message.id,
+            "message",
+            speaker_words(turn),
+            turn.text[:_TEXT_CHARS],
+            sources={"conversation"},
+            attributions={attribution_of(self._tree, message.id).kind},
+            day=_day_of(turn.said_at or message.received_at),
+        )
 
     def _with_neighbours(self, scores: dict[str, float]) -> dict[str, float]:
         """Each item adds a share of its best linked neighbour, so that the medicine for what was asked is found too."""
@@ -359,7 +366,6 @@ def _doc(
         title,
         text,
         also,
-        0,
         tuple(codes),
         frozenset(source.casefold() for source in sources),
         frozenset(attributions),
@@ -398,7 +404,7 @@ def _value(value: Value, field: str) -> str:
 
 def _phrases(text: str) -> Iterator[str]:
     """The words of a query and its runs of two and three, in lower case: what synonyms are asked for."""
-    words = [word.casefold() for word in _WORD.findall(text)[:_QUERY_TOKENS]]
+    words = [word.casefold() for word in WORD.findall(text)[:_QUERY_PHRASES]]
     for size in (1, 2, 3):
         for start in range(len(words) - size + 1):
             yield " ".join(words[start : start + size])
@@ -440,8 +446,8 @@ def _snippet(text: str, words: set[str]) -> tuple[str, tuple[str, ...]]:
         text = " ".join(text.split())
     matched: dict[str, None] = {}
     first = -1
-    for match in _WORD.finditer(text):
-        if any(word in words for word in fold(match[0])):
+    for match in WORD.finditer(text):
+        if any(word in words for word in stems(fold(match[0]))):
             first = match.start() if first < 0 else first
             matched[match[0].casefold()] = None
     start = max(0, first - _SNIPPET_CHARS // 3)

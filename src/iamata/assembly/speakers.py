@@ -14,6 +14,8 @@ from iamata.assembly.wording import coded, name, rows
 from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
 from iamata.model.coding import CodedText
 from iamata.model.memory import Memory
+from iamata.model.session import Speaker, Turn
+from iamata.model.speaking import attribution
 from iamata.model.statement import Statement
 
 _UNKNOWN: Final = Attribution(
@@ -45,10 +47,13 @@ def _relations() -> frozenset[str]:
 
 
 def attribution_of(tree: Tree, item: str) -> Attribution:
-    """Of a statement, passage or memory; undetermined when the graph has none."""
+    """Of a statement, passage, memory or turn of talk; undetermined when the graph has none."""
     memory = tree.graph.memories.get(item)
     if memory is not None:
         return memory.attribution
+    message = tree.neighbours.messages.get(item)
+    if message is not None:
+        return attribution(message.turn)
     return tree.graph.attributions.get(item, _UNKNOWN)
 
 
@@ -84,6 +89,16 @@ def memory_speaker(tree: Tree, memory: Memory) -> str:
     if message is not None and message.turn.relationship and memory.attribution.author.role is Role.PROXY:
         return name(message.turn.relationship).casefold()
     return author_words(tree, memory.attribution)
+
+
+def speaker_words(turn: Turn) -> str:
+    """Who takes a turn: `mother` for a caregiver whose relationship is told, a person of care by the name that is
+    given, else what they are."""
+    if turn.speaker is Speaker.CAREGIVER and turn.relationship:
+        return name(turn.relationship).casefold()
+    if turn.speaker in (Speaker.CLINICIAN, Speaker.COORDINATOR) and turn.name:
+        return name(turn.name)
+    return _ROLES[Role.AGENT] if turn.speaker is Speaker.AGENT else turn.speaker.value
 
 
 def says(tree: Tree, statement: Statement) -> str:

@@ -319,7 +319,7 @@ def passage(pen: Pen, target: Target) -> Sheet:
     passage = tree.graph.passages[target.item]
     attribution = attribution_of(tree, passage.id)
     who = author_words(tree, attribution, passage.provenance.source)
-    lines = [pen.say(quote(piece), rank, passage.id) for rank, piece in enumerate(_pieces(passage.text))]
+    lines = [pen.say(quote(piece), rank, passage.id) for rank, piece in enumerate(pieces(passage.text))]
     source = entry_words(citation(tree, passage.id))
     where = pen.say(f"{attribution.kind.value}, author {who}; {source}", len(lines), passage.id)
     blocks = [Block("", tuple(lines)), Block("Sources", (where,))]
@@ -327,8 +327,12 @@ def passage(pen: Pen, target: Target) -> Sheet:
     return made(target, name(passage.title) or "Note", blocks, parts, [pen.item(passage.id, 0)])
 
 
+def pieces(text: str) -> list[str]:
+    """Paragraphs; a long one in runs of whole sentences. None of a blank text."""
+    return list(_pieces(text))
+
+
 def _pieces(text: str) -> Iterator[str]:
-    """Paragraphs; a long one in runs of whole sentences."""
     for paragraph in text.splitlines():
         if len(paragraph) <= _PIECE_CHARS:
             if paragraph.strip():

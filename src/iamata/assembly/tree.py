@@ -21,7 +21,9 @@ from iamata.errors import NotFound
 from iamata.model.coding import CodedText
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
+from iamata.model.identifiers import content_digest
 from iamata.model.passage import Passage
+from iamata.model.session import Session
 from iamata.model.statement import Kind, Polarity, Standing, Verification
 
 TAIL: Final = 4
@@ -50,6 +52,7 @@ class What(StrEnum):
     DOCUMENT = "document"
     SOURCE = "source"
     TIMELINE = "timeline"
+    SESSION = "session"
 
 
 class Section(msgspec.Struct, frozen=True, gc=False):
@@ -75,6 +78,7 @@ _BESIDE: Final = {
     "timeline": "what happened, by year",
     "documents": "notes, document records and files as received",
     "memories": "what the patient, a caregiver or a clinician said in conversation",
+    "sessions": "conversations, turn by turn",
     "conflicts": "statements that cannot all be true, with every side",
     "gaps": "what should be there and is not",
     "sources": "the systems that sent information",
@@ -119,6 +123,7 @@ _ORDER: Final = (
     "insurance",
     "others",
     "memories",
+    "sessions",
     "conflicts",
     "gaps",
     "sources",
@@ -158,16 +163,18 @@ class Tree:
     """The tree of one graph. Build it once per graph (`tree`) and pass it wherever a graph is taken; read only.
 
     `directories[path]` lists what a directory holds, in the order of the tree; `places[item]` the path of the file or
-    directory of an item; `clashes` every conflict by id, between records and of talk with the record.
+    directory of an item (of a turn of talk that of its session); `clashes` every conflict by id, between records and of
+    talk with the record; `sessions` the conversations by the id that they have in a tree.
     """
 
-    __slots__ = ("by_day", "clashes", "directories", "graph", "neighbours", "places", "root", "tails")
+    __slots__ = ("by_day", "clashes", "directories", "graph", "neighbours", "places", "root", "sessions", "tails")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.neighbours = Neighbours(graph)
         self.root = f"/{graph.subject}"
         self.clashes = graph.conflicts | {conflict.id: conflict for conflict in graph.spoken_conflicts()}
+        self.sessions = {session_item(session.id): session for session in graph.sessions.values()}
         self.places: dict[str, Path] = {}
         self.directories: dict[Path, list[Place]] = {(): []}
         self.by_day: dict[str, str] = {}
@@ -248,7 +255,7 @@ def _plant(tree: Tree) -> None:
         ids[plain(bare(id))] = owner
     for id in graph.facts:
         ids.setdefault(plain(bare(id)), id)
-    for items in (graph.memories, tree.clashes, graph.documents, graph.passages):
+    for items in (graph.memories, tree.clashes, graph.documents, graph.passages, tree.sessions):
         for id in items:
             ids.setdefault(plain(bare(id)), id)
     for id in graph.statements:
@@ -273,6 +280,11 @@ def _plant(tree: Tree) -> None:
         tree.by_day[id] = said
         name = slug(coded(memory.concept), memory.kind)
         put(("memories", memory.kind.value, f"{name}-{tail(id)}.md"), What.MEMORY, id, said)
+    for id, session in tree.sessions.items():
+        began = session_day(session)
+        tree.by_day[id] = began
+        put(("sessions", f"{began}-{tail(id)}.md"), What.SESSION, id, began)
+        tree.places.update((message.id, tree.places[id]) for message in session.messages)
     for id, conflict in tree.clashes.items():
         about = graph.resolve(conflict.fact)
         name = slug(f"{conflict.kind} {about.display if about else ''}", conflict.kind)
@@ -437,6 +449,17 @@ def passage_day(passage: Passage) -> str:
     return max((day(t.start) for t in passage.times if t.start is not None and t.start.day), default="")
 
 
+def session_item(id: str) -> str:
+    """What a session is called in a tree: its own id is its sender's words."""
+    return f"sn_{content_digest(id)[:20]}"
+
+
+def session_day(session: Session) -> str:
+    """The day of the first turn that says when, else of its receipt."""
+    said = next((m.turn.said_at for m in session.messages if m.turn.said_at is not None), session.created_at)
+    return said.date().isoformat()
+
+
 def source_names(graph: Graph) -> dict[str, str]:
     """The directory name of each source that has sent something: its words, with a number where two are alike."""
     found = {s.source for s in graph.statements.values()} | {d.source for d in graph.documents.values()}
@@ -452,7 +475,8 @@ def source_names(graph: Graph) -> dict[str, str]:
 
 
 def address(graph: Graph | Tree, item_id: str) -> str:
-    """The address of any fact, event, memory, conflict, document, passage or statement; of a fact its story.
+    """The address of any fact, event, memory, conflict, document, passage or statement; of a fact its story, of a turn
+    of talk its session.
 
     A former fact id has the address of the fact that holds its member now. Raises NotFound.
     """

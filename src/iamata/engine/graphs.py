@@ -27,6 +27,7 @@ from iamata.model.identifiers import IdMint
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
 from iamata.ports import KeyStore, Store
+from iamata.terminology.synonyms import drug_names, synonyms
 
 # About 8 MB per 1,000 entries: some 800 MB when full.
 MOST_STATEMENTS: Final = 100_000
@@ -67,7 +68,7 @@ class Loaded:
         on = self.tree
         with self._lock:
             if self._index is None:
-                self._index = Index(on)
+                self._index = Index(on, synonyms=synonyms, names=drug_names)
             return self._index
 
 

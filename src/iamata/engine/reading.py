@@ -136,12 +136,29 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> list[Hit]:
-        """The best hits in the patient's graph, best first."""
+        """The best hits in the patient's graph, best first. Of the filters of a query (`kind:medication`, `source:…`,
+        `attribution:user`, `after:2020`, `before:2021-06`) any may be given; raises BadInput for one that is none."""
         access, subject = self._begin("search", "read", access, subject)
         loaded = self._load(subject, known_at, true_at, access)
         hits = loaded.index.search(query, kinds=kinds, limit=limit)
         self._audit("search", access, subject, tuple(hit.item for hit in hits))
         return hits
+
+    def did_you_mean(
+        self,
+        subject: Subject,
+        query: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> str:
+        """The query with its misspelt words put right, by what this reader may see and by names of drugs; empty if
+        there is nothing to put right."""
+        access, subject = self._begin("did_you_mean", "read", access, subject)
+        better = self._load(subject, known_at, true_at, access).index.did_you_mean(query)
+        self._audit("did_you_mean", access, subject)
+        return better
 
     def context(
         self,

@@ -7,7 +7,7 @@ source is. Decides nothing about a sentence: that is `formation.extraction`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -95,6 +95,10 @@ class Lexicon:
 
     def __len__(self) -> int:
         return sum(len(found) for found in self._whole.values())
+
+    def terms(self) -> Iterator[Term]:
+        """Every term."""
+        return (term for found in self._whole.values() for term in found)
 
     def of(self, kind: str) -> list[Term]:
         """Every term of this kind, sorted."""

@@ -4,6 +4,6 @@
 believed.
 """
 
-from iamata.formation.learned.learning import attribution, learn, with_evidence
+from iamata.formation.learned.learning import learn, with_evidence
 
-__all__ = ["attribution", "learn", "with_evidence"]
+__all__ = ["learn", "with_evidence"]

@@ -10,14 +10,13 @@ import msgspec
 
 from iamata.formation.extraction import Mention, mentions
 from iamata.formation.learned.echoes import without, without_tags
-from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Directness, Role
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelReading
-from iamata.model.session import Message, Session, Speaker, Turn
+from iamata.model.session import Message, Session, Speaker
+from iamata.model.speaking import attribution
 
 EXTRACTOR: Final = "offline/1"
-RULE: Final = "speaker"
 # How many messages back an answer or a pronoun may look.
 BEFORE: Final = 8
 
@@ -91,33 +90,3 @@ def with_evidence(memories: Iterable[Memory], readings: Iterable[ModelReading]) 
         msgspec.structs.replace(m, extractors=tuple(sorted({*m.extractors, *also[m.id]}))) if m.id in also else m
         for m in memories
     ]
-
-
-def attribution(turn: Turn) -> Attribution:
-    """Who says it: the speaker is the author (design 03, Conversations). Never the extractor.
-
-    A clinician or coordinator speaks for an institution, so system-reported, and `because` says that it was spoken and
-    not documented. An interpreter's words belong to the person interpreted, second-hand.
-    """
-    kind, role, directness, note = _SPEAKERS[turn.speaker]
-    spoken = f"speaker={turn.speaker.value}"
-    if turn.relationship:
-        spoken += f"({turn.relationship})"
-    return Attribution(
-        kind=kind,
-        author=Author(role, display=turn.name),
-        rule=RULE,
-        because=spoken + note,
-        directness=directness,
-        certainty=Certainty.STATED,
-    )
-
-
-_SPEAKERS: Final = {
-    Speaker.PATIENT: (AttributionKind.USER, Role.PATIENT, Directness.FIRST_HAND, ""),
-    Speaker.CAREGIVER: (AttributionKind.USER, Role.PROXY, Directness.PROXY, ""),
-    Speaker.CLINICIAN: (AttributionKind.SYSTEM, Role.CLINICIAN, Directness.FIRST_HAND, ", spoken, not documented"),
-    Speaker.COORDINATOR: (AttributionKind.SYSTEM, Role.COORDINATOR, Directness.FIRST_HAND, ", spoken, not documented"),
-    Speaker.INTERPRETER: (AttributionKind.USER, Role.PATIENT, Directness.SECOND_HAND, ", interpreting"),
-    Speaker.AGENT: (AttributionKind.AGENT, Role.AGENT, Directness.UNKNOWN, ""),
-}

@@ -134,9 +134,12 @@ def search(
         hits = engine.search(
             patient_subject(patient), query, kinds=kind or (), limit=limit, **moments(known_at, true_at)
         )
+        better = engine.did_you_mean(patient_subject(patient), query, **moments(known_at, true_at))
     if json:
-        put_json({"hits": [answers.hit(each) for each in hits]})
+        put_json({"hits": [answers.hit(each) for each in hits], "didYouMean": better or None})
         return
+    if better:
+        put(f"Did you mean: {better}?")
     if not hits:
         put("Nothing found. Fewer or other words may help; `iamata browse` shows what there is.")
         return

@@ -145,10 +145,11 @@ def _read_address(
 
 
 def _search_patient(engine: Engine, access: Access, given: arguments.SearchPatient) -> Answer:
-    found = engine.search(
-        patient(given.patient_id), given.query, kinds=given.kinds, limit=given.limit, **given.moments, access=access
-    )
-    return Answer(telling.hits(found), {"data": [answers.hit(each) for each in found]})
+    about = patient(given.patient_id)
+    found = engine.search(about, given.query, kinds=given.kinds, limit=given.limit, **given.moments, access=access)
+    better = engine.did_you_mean(about, given.query, **given.moments, access=access)
+    told = telling.hits(found) if not better else f"Did you mean: {better}?\n{telling.hits(found)}"
+    return Answer(told, {"data": [answers.hit(each) for each in found], "didYouMean": better or None})
 
 
 def _get_patient_info(engine: Engine, access: Access, given: arguments.PatientInfo) -> Answer:

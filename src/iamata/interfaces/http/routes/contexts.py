@@ -41,8 +41,9 @@ def search(served: Here, access: Who, body: JsonBody, when: When) -> Response:
     """What fits the words, best first."""
     asked = read(body, SearchBody)
     times = _times(asked, when)
+    about = subject(asked.subject, asked.patient)
     found = served.engine.search(
-        subject(asked.subject, asked.patient),
+        about,
         asked.query,
         kinds=asked.kinds,
         limit=asked.limit,
@@ -50,7 +51,10 @@ def search(served: Here, access: Who, body: JsonBody, when: When) -> Response:
         true_at=times.true_at,
         access=access,
     )
-    return json_reply({"data": [hit(each) for each in found]})
+    better = served.engine.did_you_mean(
+        about, asked.query, known_at=times.known_at, true_at=times.true_at, access=access
+    )
+    return json_reply({"data": [hit(each) for each in found], "didYouMean": better or None})
 
 
 @router.post("/explain", operation_id="explain", openapi_extra=body_schema(ExplainBody))
