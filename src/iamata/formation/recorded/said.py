@@ -48,6 +48,11 @@ class Said(msgspec.Struct, frozen=True, gc=False):
         return self.statement.digest
 
     @property
+    def is_mention(self) -> bool:
+        """Read out of a text, not sent as an item."""
+        return self.statement.is_mention
+
+    @property
     def kind(self) -> Kind:
         return self.statement.kind
 
@@ -117,7 +122,8 @@ def said(
     )
 
 
-def neutral_order(item: Said) -> tuple[bool, int, int, str]:
-    """Sorts the neutral pick first: latest said, then most complete, then content; undated ones last."""
+def neutral_order(item: Said) -> tuple[bool, bool, int, int, str]:
+    """Sorts the neutral pick first: what was sent before what was read out of a text, then latest said, then most
+    complete, then content; undated ones last."""
     at = item.stated_s
-    return (at is None, -(at or 0), -len(item.statement.fields), item.digest)
+    return (item.is_mention, at is None, -(at or 0), -len(item.statement.fields), item.digest)
