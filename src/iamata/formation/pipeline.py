@@ -14,6 +14,7 @@ import msgspec
 
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
+from iamata.formation.extraction.passages import READER as EXTRACTED_BY
 from iamata.formation.learned import with_evidence
 from iamata.formation.mentioned import Mentioned, Mentions, mentioned, still_said, without_repeats
 from iamata.formation.recorded import adjudication
@@ -45,7 +46,7 @@ from iamata.model.stamp import Moment
 from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Reference, Statement
 
 # Changes whenever the same statements could fold to something else.
-FOLD_VERSION = "fold/4"
+FOLD_VERSION = f"fold/4 {EXTRACTED_BY}"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 # A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had

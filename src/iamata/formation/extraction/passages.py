@@ -273,7 +273,7 @@ def _content(mention: Mention, kind: Kind) -> tuple[CodedText | None, tuple[Comp
     fields: dict[str, Value] = {}
     components: tuple[Component, ...] = ()
     concept: CodedText | None = mention.concept
-    if kind is Kind.FAMILY_HISTORY:
+    if kind is Kind.FAMILY_HISTORY and mention.polarity is Polarity.AFFIRMED:  # a denied disease is no relative's
         components = (Component(mention.concept),)
         concept = CodedText(text=mention.relation) if mention.relation else mention.concept
         if mention.relation:
