@@ -114,6 +114,9 @@ def test_advice_and_what_is_only_supposed_assert_nothing() -> None:
         ("Screening for colon cancer is due.", ""),
         ("Goal: weight loss", "Assessment and Plan"),
         ("Laparoscopic Appendectomy", "Surgical Procedure"),
+        ("Test positive. Infection indicates presence of ulcer.", ""),
+        ("A score of 4 or more is considered positive for alcohol use disorder.", ""),
+        ("Hold lisinopril if SBP < 100.", "Assessment and Plan"),
         ("Watch Weight\tResolved\tJune 1, 2007", ""),
         ("Stable, with controlled blood sugar levels and a pain score below 3.", ""),
     ],
@@ -131,6 +134,20 @@ def test_a_duration_and_a_history_do_not_say_that_it_is_over() -> None:
 def test_what_there_is_only_concern_of_is_in_doubt() -> None:
     found = told("Concern for oral cancer.")
     assert [(named(s), s.verification) for s in found] == [("Cancer", Verification.UNCONFIRMED)]
+
+
+def test_what_cannot_be_ruled_out_is_in_doubt_and_not_denied() -> None:
+    found = told("Cannot rule out unstable angina.")
+    assert [(named(s), s.polarity, s.verification) for s in found] == [
+        ("Unstable angina", Polarity.AFFIRMED, Verification.UNCONFIRMED)
+    ]
+
+
+def test_a_note_calls_its_patient_a_man_of_so_many_years() -> None:
+    found = told("75-year-old man with hypertension. He denies fever.")
+    assert [(named(s), s.polarity) for s in found] == [
+        ("Hypertension", Polarity.AFFIRMED), ("Fever", Polarity.DENIED)
+    ]  # fmt: skip
 
 
 def test_no_allergies_has_the_words_of_the_record() -> None:

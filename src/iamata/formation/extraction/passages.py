@@ -192,7 +192,15 @@ _NOTHING_KNOWN: Final = re.compile(
     r"|\bnot\s+(?:on file|recorded|documented|available|known|asked|assessed|obtained|reviewed)\b",
     re.IGNORECASE,
 )
+# What a result or a score means is told of tests, not of the patient: "infection indicates presence of ulcer".
+_IN_GENERAL: Final = re.compile(
+    r"\b(?:indicat(?:es?|ive)|(?:is|are|be) considered|scores? of"
+    r"|(?:values?|levels?) (?:of|above|below|between|over|under|greater|less))\b",
+    re.IGNORECASE,
+)
 _ELSEWHERE: Final = re.compile(r"[\t\n,;]|\b(?:and|or)\b", re.IGNORECASE)
+# "Hold lisinopril if SBP < 100" stops nothing yet; "if needed" tells how it is taken.
+_ON_CONDITION: Final = re.compile(r"\b(?:if|unless|in case)\b(?!\s+(?:needed|necessary|required)\b)", re.IGNORECASE)
 _REACH: Final = 2
 
 
@@ -212,7 +220,10 @@ def _of_the_patient(mention: Mention, text: str) -> Mention | None:
     if mention.kind is MemoryKind.OBSERVATION:
         return None if _ELSEWHERE.search(name) else mention
     if mention.kind not in _DISEASES:
-        return mention
+        rest = text[mention.anchor_end : mention.end]
+        return None if _KINDS.get(mention.kind) is Kind.MEDICATION and _ON_CONDITION.search(rest) else mention
+    if _IN_GENERAL.search(clause):
+        return None
     if any(hit.term.kind == "procedure" for hit in lexicon.clinical().longest(_words(name))):
         return None
     after = _words(text[mention.anchor_end : mention.end])[:_REACH]
@@ -225,6 +236,8 @@ def _of_the_patient(mention: Mention, text: str) -> Mention | None:
     ]
     if "other" in means:
         return None
+    if "open" in means:
+        return msgspec.structs.replace(mention, certain=False, polarity=Polarity.AFFIRMED)
     return msgspec.structs.replace(mention, certain=False) if means else mention
 
 
