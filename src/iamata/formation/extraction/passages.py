@@ -44,6 +44,8 @@ from iamata.terminology import lexicon, narrative
 from iamata.terminology.tables import rows
 
 READER: Final = f"{EXTRACTOR}1"
+# Of a longer text the beginning is read: a hundred pages; the rest stays a passage.
+MOST_CHARS: Final = 200_000
 _KINDS: Final = {
     MemoryKind.SYMPTOM: Kind.CONDITION,
     MemoryKind.CONDITION: Kind.CONDITION,
@@ -80,14 +82,16 @@ def statements_of(passage: Passage, attribution: Attribution, *, mint: IdMint) -
     whole decoded part (as `Passage.start` counts), and where in it the naming words begin. Labels and evidence of
     authorship are the passage's. When it was written is when its author asserted it, and for a reading also when it
     was so, unless the words tell another time. The standing is unknown unless the words say that it ended, stopped or
-    is to come: a note tells how it was, not how it is now. Not promised: that everything mentioned is found.
+    is to come: a note tells how it was, not how it is now. Not promised: that everything mentioned is found; of a text
+    the first MOST_CHARS characters are read.
     """
     speaker = _SPEAKERS.get(attribution.author.role)
     written = _day_of(passage)
     found: dict[str, Statement] = {}
     parts: set[str] = set()
+    words = content_digest(passage.text)
     for stretch in _stretches(passage):
-        text = passage.text[stretch.start : stretch.end]
+        text = passage.text[stretch.start : min(stretch.end, MOST_CHARS)]
         if stretch.reading == "advice" or not text.strip():
             continue
         for mention in _mentions(text, stretch.reading, speaker, written):
@@ -95,7 +99,7 @@ def statements_of(passage: Passage, attribution: Attribution, *, mint: IdMint) -
             read = _of_the_patient(read, text) if read is not None else None
             if read is None or read.kind not in _KINDS or read.experiencer is Experiencer.OTHER:
                 continue
-            made = _statement(passage, read, stretch.start, attribution.author.role, mint, parts)
+            made = _statement(passage, read, stretch.start, attribution.author.role, mint, parts, words)
             found.setdefault(made.id, made)
     return tuple(found.values())
 
@@ -245,7 +249,10 @@ def _words(text: str) -> list[str]:
     return [spot.word for spot in lexicon.split_words(text) if spot.word[0].isalnum()]
 
 
-def _statement(passage: Passage, mention: Mention, offset: int, role: Role, mint: IdMint, parts: set[str]) -> Statement:
+def _statement(
+    passage: Passage, mention: Mention, offset: int, role: Role, mint: IdMint, parts: set[str], words: str
+) -> Statement:
+    """`parts` are those taken so far, `words` stands for the text in what is hashed."""
     kind = _KINDS[mention.kind]
     origin = passage.start + offset
     part = f"{passage.part}@{origin + mention.start}:{origin + mention.end}/{kind}/{origin + mention.anchor_start}"
@@ -266,7 +273,7 @@ def _statement(passage: Passage, mention: Mention, offset: int, role: Role, mint
         provenance=Provenance(passage.provenance.source, READER, record),
         authorship=passage.authorship,
         aspect=_aspect(mention, kind, role),
-        digest=content_digest(passage.provenance.source, record.key, part, passage.text, item),
+        digest=content_digest(passage.provenance.source, record.key, part, words, item),
         part=part,
         concept=concept,
         polarity=polarity,
