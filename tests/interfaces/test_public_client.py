@@ -250,7 +250,7 @@ def test_edges_lead_from_statements_to_facts_and_between_facts(told: Calling) ->
         return list(page.data)
 
     facts = told.graph.list_nodes(PATIENT, "fact", per_page=500).data
-    otitis = next(each for each in facts if each.payload.type == "condition")
+    otitis = next(each for each in facts if each.payload.display == "Otitis media")
     resolved = every("resolves_to", touching=otitis.id)
     assert {each.from_.id for each in resolved} == {each.extracted_fact_id for each in otitis.payload.members}
     assert {each.to.id for each in resolved} == {otitis.id}
