@@ -12,7 +12,7 @@ import msgspec
 from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import ClinicalTime, Clock, Timed
 from iamata.model.coding import CodedText
-from iamata.model.statement import Kind, Polarity, Standing, Statement, Verification
+from iamata.model.statement import Form, Kind, Polarity, Standing, Statement, Verification
 from iamata.terminology.names import fold
 from iamata.terminology.statuses import negation
 
@@ -27,7 +27,7 @@ _RUNNING = frozenset({Standing.ACTIVE, Standing.ON_HOLD})
 class Said(msgspec.Struct, frozen=True, gc=False):
     """A statement in the fold. `name` is its folded name, `keys` its normal codes, `groups` what the tables know it
     as, `sides` which sides of the body it names, `received_at` its first sighting; `happened` is when the thing itself
-    was (effective, given, ordered), never when a message was prepared."""
+    was (effective, given, ordered), never when a message was prepared; `is_mention`: read out of a text, not sent."""
 
     statement: Statement
     concept: CodedText | None
@@ -38,6 +38,7 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     groups: frozenset[str] = frozenset()
     sides: frozenset[str] = frozenset()
     happened: Timed | None = None
+    is_mention: bool = False
 
     @property
     def id(self) -> str:
@@ -46,11 +47,6 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     @property
     def digest(self) -> str:
         return self.statement.digest
-
-    @property
-    def is_mention(self) -> bool:
-        """Read out of a text, not sent as an item."""
-        return self.statement.is_mention
 
     @property
     def kind(self) -> Kind:
@@ -119,6 +115,7 @@ def said(
         groups,
         sides,
         statement.time(*_HAPPENED),
+        statement.form is Form.UNSTRUCTURED and statement.is_mention,
     )
 
 
