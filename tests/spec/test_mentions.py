@@ -257,6 +257,45 @@ def test_fuzzy_names_of_drugs_in_words_merge_nothing(engine: Engine) -> None:
     assert len(found["Lisinopril"].members) == 2
 
 
+def test_words_bring_no_two_records_together_that_nothing_else_does(engine: Engine) -> None:
+    snomed = "http://snomed.info/sct"
+    for number, code in enumerate(("16001004", "301354004")):
+        sent(
+            engine,
+            condition(
+                "Earache", id=f"c{number}", code={"text": "Earache", "coding": [{"system": snomed, "code": code}]}
+            ),
+            source=f"clinic{number}",
+        )
+    apart = [f for f in engine.graph("p").facts.values() if f.kind is Kind.CONDITION]
+    assert len(apart) == 2
+    sent(engine, note("She has an earache."), source="three")
+    found = [f for f in engine.graph("p").facts.values() if f.kind is Kind.CONDITION]
+    assert sorted(len(f.members) for f in found) == [1, 2]
+
+
+def test_a_sections_text_repeats_the_habits_of_its_entries(engine: Engine) -> None:
+    """As vendors write it: the smoking status as an entry, and a line of other words for it."""
+    section = (
+        '<ClinicalDocument xmlns="urn:hl7-org:v3"><component><structuredBody><component><section>'
+        '<code code="29762-2" codeSystem="2.16.840.1.113883.6.1"/><title>Social History</title>'
+        "<text>Never smoked any cigarettes. {}</text>{}</section></component></structuredBody></component>"
+        "</ClinicalDocument>"
+    )
+    entry = (
+        '<entry><observation classCode="OBS" moodCode="EVN"><code code="72166-2" codeSystem="2.16.840.1.113883.6.1" '
+        'displayName="Tobacco smoking status"/><effectiveTime value="20260201"/>'
+        '<value xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="CD" code="266919005" '
+        'codeSystem="2.16.840.1.113883.6.96" displayName="Never smoked tobacco"/></observation></entry>'
+    )
+    engine.ingest("p", section.format("She has asthma as well.", entry).encode(), source="vendor")
+    assert {s.concept.display for s in mentions(engine) if s.concept} == {"Asthma"}
+    engine.retract("p", "vendor")
+    engine.ingest("p", section.format("", "").encode(), source="other")
+    assert [(s.kind, s.polarity) for s in mentions(engine)] == [(Kind.SOCIAL_HISTORY, Polarity.DENIED)]
+    assert [f.polarity for f in facts(engine).values()] == [Polarity.DENIED]
+
+
 def test_an_erased_patients_words_are_gone(engine: Engine) -> None:
     sent(engine, note(WORDS))
     member = mentions(engine)[0].id
