@@ -110,7 +110,8 @@ def _held(graph: Graph, span: str) -> tuple[Attribution | None, set[str]]:
     """The attribution of the shortest passage with the text, else of a statement with it; the statements' aspects."""
     wanted = _plain(span)
     passages = [p for p in graph.passages.values() if wanted in _plain(f"{p.title}: {p.text}")]
-    statements = [s for s in graph.statements.values() if any(wanted in _plain(text) for text in _texts(s))]
+    sent = [s for s in graph.statements.values() if not s.is_mention]
+    statements = [s for s in sent if any(wanted in _plain(text) for text in _texts(s))]
     nearest = sorted((len(p.text), p.id) for p in passages) or sorted((0, s.id) for s in statements)
     found = graph.attributions.get(nearest[0][1]) if nearest else None
     return found, {statement.aspect.value for statement in statements}

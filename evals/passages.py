@@ -19,7 +19,7 @@ from evals.kept_apart import part_of
 from evals.learned import MINT, key_of, kinds_of_names
 from evals.shape import Figures, Options, Outcome, Row, skipped
 from evals.talks import LABELS, NONE, simsum
-from iamata.formation.extraction.passages import statements_of
+from iamata.formation.extraction.passages import statements_of, words_of
 from iamata.model.attribution import Attribution, AttributionKind, Author, AuthorshipEvidence, Part, Role
 from iamata.model.passage import Passage
 from iamata.model.provenance import Provenance, RecordIdentity
@@ -65,7 +65,7 @@ def said_in(found: Sequence[Statement], type: str) -> set[tuple[str, str]]:
         name = statement.concept.display if statement.concept else ""
         if statement.kind is not kind or not name or name == "Medication":
             continue
-        of_all = name.startswith("Known ")
+        of_all = name.startswith("No known ")
         if statement.polarity is Polarity.AFFIRMED or of_all:
             pairs.add((NONE if of_all else key_of(name), statement.polarity.value))
     return pairs
@@ -82,8 +82,8 @@ def counted(gold: set[tuple[str, str]], said: set[tuple[str, str]]) -> list[int]
 
 
 def located(passage: Passage, found: Sequence[Statement]) -> int:
-    places = [statement.part.rpartition("@")[2].split(":") for statement in found]
-    return sum(bool(passage.text[int(start) : int(end)].strip()) for start, end in places)
+    places = [words_of(statement) for statement in found]
+    return sum(bool(passage.text[start:end].strip()) for start, end in places)
 
 
 def run(options: Options) -> Outcome:

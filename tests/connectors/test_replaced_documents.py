@@ -34,7 +34,14 @@ def series(version: int) -> str:
 
 
 def conditions(formed: Graph) -> list[str]:
-    return sorted(f.display for f in formed.facts.values() if f.kind == "condition")
+    """What entries say; what only words say is `named`."""
+    found = [f for f in formed.facts.values() if f.kind == "condition"]
+    return sorted(f.display for f in found if not all(formed.statements[id].is_mention for id in f.members))
+
+
+def named(formed: Graph) -> list[str]:
+    found = [s for s in formed.statements.values() if s.is_mention and s.polarity == "affirmed"]
+    return sorted(s.concept.display for s in found if s.concept)
 
 
 def said_in_passages(formed: Graph) -> list[str]:
@@ -52,7 +59,9 @@ def test_what_only_the_replaced_document_says_counts_no_more_and_stays_stored() 
     second = summary(problem("Asthma", "195967001"), told("A cough."), told("No ache."), id="d-2", replaces="d-1")
     formed = graph(("eastgate", FIRST), ("eastgate", second))
     assert conditions(formed) == ["Asthma"]
-    assert len([s for s in formed.statements.values() if s.kind == "condition"]) == 2
+    assert len([s for s in formed.statements.values() if s.kind == "condition" and not s.is_mention]) == 2
+    assert named(graph(("eastgate", FIRST))) == ["Cough", "Earache"]
+    assert named(formed) == ["Cough"]
     assert said_in_passages(formed) == ["A cough.", "No ache."]
 
 

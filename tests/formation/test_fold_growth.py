@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -115,6 +116,14 @@ def order(id: str, text: str, **more: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def note(id: str, text: str, **more: Any) -> dict[str, Any]:
+    data = base64.b64encode(text.encode()).decode()
+    return {
+        "resourceType": "DocumentReference", "id": id, "status": "current", **OF_P, "date": "2026-02-11T09:00:00Z",
+        "content": [{"attachment": {"contentType": "text/plain", "data": data}}], **more,
+    }  # fmt: skip
+
+
 FIRST = bundle(
     {"resourceType": "Patient", "id": "p", "birthDate": "1960-01-02"},
     {"resourceType": "Practitioner", "id": "dr", "name": [{"text": "Dr Ames"}]},
@@ -149,8 +158,9 @@ def step(*bodies: bytes, visible: Any = everything, sources: tuple[str, ...] = (
         condition("c2", "Diabetes mellitus type 2"),
         order("m2", "Metformin 1000 mg", reasonReference=[{"reference": "Condition/c1"}]),
         order("m2", "Lisinopril", reasonReference=[{"reference": "Condition/none"}]),
+        note("n1", "She has asthma and takes metformin 500 mg twice a day. No fever."),
     ],
-    ids=["result", "same-moment", "a-year", "undated", "condition", "same-condition", "order", "loose-order"],
+    ids=["result", "same-moment", "a-year", "undated", "condition", "same-condition", "order", "loose-order", "note"],
 )
 @pytest.mark.parametrize("sources", [("one", "one"), ("one", "two")], ids=["same-source", "other-source"])
 def test_a_new_record_is_taken_further_to_the_same_graph(more: dict[str, Any], sources: tuple[str, str]) -> None:
@@ -238,6 +248,12 @@ pieces = st.lists(
             condition, st.sampled_from(["c1", "c2", "c3"]), st.sampled_from(["Asthma", "Gout", "Left knee pain"])
         ),
         st.builds(order, st.sampled_from(["m1", "m2"]), st.sampled_from(["Metformin", "Lisinopril 10 mg"])),
+        st.builds(
+            note,
+            st.sampled_from(["n1", "n2"]),
+            st.sampled_from(["She has asthma. No gout.", "Gout. Takes metformin 1000 mg.", "Denies asthma.", "Seen."]),
+            status=st.sampled_from(["current", "current", "entered-in-error"]),
+        ),
     ),
     min_size=1,
     max_size=3,

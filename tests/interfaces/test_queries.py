@@ -254,12 +254,14 @@ def told(request: pytest.FixtureRequest, make_store: Callable[..., Any]) -> Iter
 def test_the_public_client_queries_every_type_of_node(told: Calling) -> None:
     ask = told.graph
     conditions = ask.query_extracted_fact_nodes(
-        PATIENT, {"filter": {"payload.type": "condition"}, "sort": ["-payload.assertedAt"]}
+        PATIENT, {"filter": {"payload.type": "condition", "form": "structured"}, "sort": ["-payload.assertedAt"]}
     )
     assert [(each.payload.source.origin, each.payload.asserted_at) for each in conditions.data] == [
         ("eastgate", "2026-02-11"),
         ("northside", "2026-02-10"),
     ]
+    named = ask.query_extracted_fact_nodes(PATIENT, {"filter": {"form": "unstructured"}}).data
+    assert {each.payload.source.ref for each in named} == {"DocumentReference/note"}
     east = ask.query_extracted_fact_nodes(PATIENT, {"filter": {"provenance.source": "eastgate"}, "perPage": 1})
     assert (east.meta.total >= 2, len(east.data), east.meta.per_page) == (True, 1, 1)
     (otitis,) = ask.query_fact_nodes(PATIENT, {"filter": {"payload.codes.code": "65363002"}}).data

@@ -10,6 +10,7 @@ from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.provenance import Place
 from iamata.model.reading import Explanation, Seen, Testimony
+from iamata.model.sighting import Sighting
 
 Excerpt = Callable[[Document, Place], str]
 
@@ -90,7 +91,20 @@ def _testimony(graph: Graph, id: str, role: str, excerpt: Excerpt) -> Testimony:
                     document.source,
                     sighting.received_at.isoformat(),
                     sighting.place,
-                    excerpt(document, sighting.place),
+                    _words(graph, sighting) if graph.statements[id].is_mention else excerpt(document, sighting.place),
                 )
             )
     return Testimony(graph.statements[id], graph.attributions[id], tuple(seen), role)
+
+
+def _words(graph: Graph, mention: Sighting) -> str:
+    """The words that mention something, out of the passage they stand in: a document's bytes may hold them encoded."""
+    place = mention.place
+    start, end = place.start or 0, place.end or 0
+    for id, passage in graph.passages.items():
+        within = passage.start <= start and end <= passage.start + len(passage.text)
+        if within and any(
+            (seen.document, seen.place.pointer) == (mention.document, place.pointer) for seen in graph.sightings[id]
+        ):
+            return passage.text[start - passage.start : end - passage.start]
+    return ""

@@ -32,6 +32,8 @@ from iamata.model.statement import EVENT_KINDS, Kind, Polarity, Standing, Statem
 # A fact with more statements cites the newest three; its sources.md lists all.
 _CITED: Final = 3
 _VOICES: Final = 3
+# What only words of a note say: nobody entered it as an item.
+_NAMED_IN_A_NOTE: Final = "named in a note"
 # An excerpt of a passage in a line; the passage's own file has the whole.
 _EXCERPT_CHARS: Final = 160
 
@@ -90,6 +92,7 @@ def fact_line(
     conflicts = tree.neighbours.conflicts.get(fact.id, [])
     mark = ", ⚠ conflict" if not sides and tree.neighbours.disputed(fact.id) else ""
     said = [headline(telling), *clauses(telling), *_reason(tree, fact, telling), *_now(fact, telling, moment)]
+    said += [_NAMED_IN_A_NOTE] if members and all(s.is_mention for s in members) else []
     opening = ", ".join(said)
     opening = _join_name(opening, telling)
     if not members:
@@ -353,8 +356,7 @@ def source_line(tree: Tree, statement: Statement, fact: Fact | None, citations: 
         telling, own = of_fact(tree.graph, fact), of_statement(statement)
         if [headline(telling), *clauses(telling)] == [headline(own), *clauses(own)]:
             who = says(tree, statement) or f"{by_whom(tree, statement)} {statement_day(statement)}".strip()
-            source = name(statement.source)
-            within = "" if source in who else f", in {source}"
+            within = _within(statement, who)
             return f"{who[:1].upper()}{who[1:]}{within}{citations.cite(statement.id)}"
     return statement_line(tree, statement, citations)
 
@@ -364,11 +366,18 @@ def statement_line(tree: Tree, statement: Statement, citations: Citations) -> st
     telling = of_statement(statement)
     who = says(tree, statement) or f"by {by_whom(tree, statement)}"
     told = _once(_join_name(", ".join([headline(telling), *clauses(telling)]), telling), who)
-    source = name(statement.source)
-    within = "" if source and source in who else f", in {source}"
+    within = _within(statement, who)
     if statement.standing is Standing.ENTERED_IN_ERROR or statement.verification is Verification.ENTERED_IN_ERROR:
         who = f"was {who}" if who.startswith("reported") else who
     return f"{told}, {who}{within}{citations.cite(statement.id)}"
+
+
+def _within(statement: Statement, who: str) -> str:
+    """In which source it stands, unless its author is called so, and that words of a note name it."""
+    source = name(statement.source)
+    if statement.is_mention:
+        return f", {_NAMED_IN_A_NOTE}" + (f" of {source}" if source not in who else "")
+    return "" if source and source in who else f", in {source}"
 
 
 def passage_line(tree: Tree, passage: Passage, citations: Citations) -> str:

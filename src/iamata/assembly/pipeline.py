@@ -361,7 +361,7 @@ class _Work:
         return Line(
             id=card.id,
             section=card.section,
-            sort=(not card.current, tuple(-ord(c) for c in card.day), card.id),
+            sort=(not card.current, card.only_named, tuple(-ord(c) for c in card.day), card.id),
             told=self._told(card),
             address=address(self.desk.tree, card.id),
             authority=self._authority(card),

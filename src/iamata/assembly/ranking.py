@@ -64,6 +64,8 @@ _SAME_SECTION: Final = 0.8
 _SECTION_STEP: Final = 6
 _ALREADY_SAID: Final = 0.4
 _STATE: Final = {Currency.CURRENT: 1.0, Currency.UNKNOWN: 0.75, Currency.PLANNED: 0.7, Currency.PAST: 0.4}
+# What only words of a note name comes after what somebody entered.
+_ONLY_NAMED: Final = 0.6
 _EVENT_HALF_LIFE_S: Final = 730 * 86_400.0
 _TALK_HALF_LIFE_S: Final = 180 * 86_400.0
 _OLDEST_EVENT: Final = 0.15
@@ -86,7 +88,7 @@ _ENTRY_RELEVANCE: Final = {
 class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What the order needs to know of one item. `section` is its place in SECTIONS, `thing` what would be said twice,
     `state` 0..1 how present it is, `day` the day it tells of, `with_` the facts that must be told with it (a memory
-    that conflicts with them), `says_too` the facts it repeats."""
+    that conflicts with them), `says_too` the facts it repeats. `only_named`: only words of notes say so."""
 
     id: str
     kind: str
@@ -98,6 +100,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     memory: bool = False
     current: bool = True
     stale: bool = False
+    only_named: bool = False
     conflict: str = ""
     with_: tuple[str, ...] = ()
     says_too: tuple[str, ...] = ()
@@ -130,7 +133,10 @@ def cards(graph: Graph) -> dict[str, Card]:
         for item in (item for side in graph.conflicts[id].sides for item in side.items):
             if item in graph.memories and fact is not None:
                 against.setdefault(item, set()).add(fact.id)
-    found = {id: _fact_card(graph.facts[id], now, conflict_of.get(id, "")) for id in sorted(graph.facts)}
+    found = {
+        id: _fact_card(graph.facts[id], now, conflict_of.get(id, ""), _only_named(graph, graph.facts[id]))
+        for id in sorted(graph.facts)
+    }
     for id in sorted(graph.memories):
         with_, says_too = against.get(id, set()), repeats.get(id, set())
         found[id] = _memory_card(graph.memories[id], now, conflict_of.get(id, ""), sorted(with_), sorted(says_too))
@@ -149,7 +155,12 @@ def cards(graph: Graph) -> dict[str, Card]:
     return found
 
 
-def _fact_card(fact: Fact, now: float, conflict: str) -> Card:
+def _only_named(graph: Graph, fact: Fact) -> bool:
+    """Do only words of notes say so?"""
+    return bool(fact.members) and all(graph.statements[id].is_mention for id in fact.members)
+
+
+def _fact_card(fact: Fact, now: float, conflict: str, only_named: bool) -> Card:
     start = fact.when.start if fact.when is not None else None
     name = folded(fact.display)
     keys = fact.concept.keys if fact.concept is not None else ()
@@ -161,6 +172,8 @@ def _fact_card(fact: Fact, now: float, conflict: str) -> Card:
         state *= 0.1
     if fact.concept is None and fact.kind in _NAMED:
         state *= 0.3
+    if only_named:
+        state *= _ONLY_NAMED
     return Card(
         id=fact.id,
         kind=str(fact.kind),
@@ -171,6 +184,7 @@ def _fact_card(fact: Fact, now: float, conflict: str) -> Card:
         words=name,
         current=fact.currency is not Currency.PAST and fact.polarity is Polarity.AFFIRMED,
         stale=fact.currency is Currency.UNKNOWN and fact.standing is Standing.ACTIVE,
+        only_named=only_named,
         conflict=conflict,
     )
 

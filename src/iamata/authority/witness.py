@@ -144,7 +144,8 @@ class Witnesses:
 
     def roots(self, ids: Iterable[str]) -> dict[str, str]:
         """For each item the smallest id among the items of its root: items that share an author, a record or their
-        content are one root. Does not depend on order."""
+        content are one root, and what a document's text mentions is one with what it sends as an item, whoever wrote
+        either. Does not depend on order."""
         parent: dict[str, str] = {}
 
         def find(key: str) -> str:
@@ -158,10 +159,36 @@ class Witnesses:
             for key in sorted(self.item(id).keys):
                 left, right = find(f"item {id}"), find(key)
                 parent[max(left, right)] = min(left, right)
+        for id, other in self._repeated(wanted):
+            left, right = find(f"item {id}"), find(f"item {other}")
+            parent[max(left, right)] = min(left, right)
         smallest: dict[str, str] = {}
         for id in wanted:
             smallest.setdefault(find(f"item {id}"), id)
         return {id: smallest[find(f"item {id}")] for id in wanted}
+
+    def _repeated(self, ids: Iterable[str]) -> list[tuple[str, str]]:
+        """Each mention with one item that a document holds beside its words: of several the one by its author, else the
+        smallest id. One, since two authors of items in one document stay two witnesses."""
+        statements = [self.graph.statements[id] for id in ids if id in self.graph.statements]
+        mentions = [statement for statement in statements if statement.is_mention]
+        if not mentions:
+            return []
+        held: dict[str, list[str]] = {}
+        for statement in statements:
+            if not statement.is_mention:
+                for document in self._documents(statement.id):
+                    held.setdefault(document, []).append(statement.id)
+        found = []
+        for mention in mentions:
+            beside = {id for document in self._documents(mention.id) for id in held.get(document, ())}
+            authors = self.item(mention.id).author_keys
+            if beside:
+                found.append((mention.id, min(beside, key=lambda id: (not authors & self.item(id).author_keys, id))))
+        return found
+
+    def _documents(self, id: str) -> set[str]:
+        return {sighting.document for sighting in self.graph.sightings.get(id, ())}
 
     def source_of_agent(self, id: str) -> tuple[str, ...]:
         """What an agent's item was derived from, if a link says so."""

@@ -20,6 +20,7 @@ from iamata.engine import terminologies
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.formation.growth import grow
+from iamata.formation.mentioned import Mentions
 from iamata.formation.pipeline import Fold
 from iamata.model.access import Access
 from iamata.model.graph import Graph, Held
@@ -85,6 +86,7 @@ class Graphs:
         self._folds: dict[tuple[str, datetime, str], Fold] = {}
         self._held: OrderedDict[str, Held] = OrderedDict()
         self._born: dict[str, datetime] = {}
+        self._mentions: dict[str, tuple[datetime, str, Mentions]] = {}  # as long as the patient is held
         self._loaded: OrderedDict[tuple[str, datetime, int, str, Moment], Loaded] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -147,21 +149,34 @@ class Graphs:
         mint, visible = self.mint(held.subject.id), policy.visible(access)
         with self._lock:
             before = self._folds.pop(of, None)  # who takes it has it alone
+            mentions = self._mentions_of(of[0], of[1])
         fold = None
         with uncollected():
             if before is not None and before.graph.moment == moment:
-                fold = grow(before, held, mint=mint, visible=visible)
-            fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible)
+                fold = grow(before, held, mint=mint, visible=visible, mentions=mentions)
+            fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible, mentions=mentions)
         if moment.known_at is None and len(held.statements) >= self._grows_from:
             with self._lock:
                 self._folds[of] = fold
         return fold
+
+    def _mentions_of(self, patient: str, born: datetime) -> Mentions:
+        """What this patient's passages were found to mention; anew for another registration and other terminologies."""
+        using = terminologies.in_use()
+        kept = self._mentions.get(patient)
+        if kept is not None and kept[:2] == (born, using):
+            return kept[2]
+        fresh = Mentions()
+        if self._born.get(patient) == born:  # not of one that was erased meanwhile
+            self._mentions[patient] = (born, using, fresh)
+        return fresh
 
     def forget(self, patient: str) -> None:
         """Drop everything cached of the patient."""
         with self._lock:
             self._held.pop(patient, None)
             self._born.pop(patient, None)
+            self._mentions.pop(patient, None)
             for fold in [k for k in self._folds if k[0] == patient]:
                 del self._folds[fold]
             for key in [k for k in self._loaded if k[0] == patient]:
@@ -170,6 +185,7 @@ class Graphs:
     def _evict(self) -> None:
         while len(self._held) > 1 and sum(len(h.statements) for h in self._held.values()) > self._most:
             patient, _ = self._held.popitem(last=False)
+            self._mentions.pop(patient, None)
             for fold in [k for k in self._folds if k[0] == patient]:
                 del self._folds[fold]
             for key in [k for k in self._loaded if k[0] == patient]:

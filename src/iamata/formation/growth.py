@@ -16,6 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from iamata.formation import pipeline
+from iamata.formation.mentioned import Mentioned, Mentions, record_of
 from iamata.formation.pipeline import Fold
 from iamata.formation.recorded.inferred import inferred, rule_of, rules_about
 from iamata.formation.recorded.relationships import explicit
@@ -29,7 +30,6 @@ from iamata.model.identifiers import IdMint
 from iamata.model.link import Link, LinkSource
 from iamata.model.memory import Memory
 from iamata.model.passage import Passage
-from iamata.model.provenance import Provenance
 from iamata.model.sighting import Sighting
 from iamata.model.statement import SUPPORTING_KINDS, Kind, Label, Standing, Statement, Verification
 
@@ -38,9 +38,16 @@ T = TypeVar("T")
 _FAR_REACHING = frozenset({Kind.PROVENANCE, Kind.LIST, Kind.DEMOGRAPHIC})
 
 
-def grow(before: Fold, held: Held, *, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool]) -> Fold | None:
+def grow(
+    before: Fold,
+    held: Held,
+    *,
+    mint: IdMint,
+    visible: Callable[[tuple[Label, ...]], bool],
+    mentions: Mentions | None = None,
+) -> Fold | None:
     """`before` taken further to `held`, for the same reader, moment and ids; None where that cannot be told from what
-    is new alone. `before` is used up either way: it must not be asked again."""
+    is new alone. `before` is used up either way: it must not be asked again. `mentions` as for `pipeline.fold`."""
     moment = before.graph.moment
     more = _more(before.held, held)
     if more is None or moment.known_at is not None:
@@ -62,12 +69,13 @@ def grow(before: Fold, held: Held, *, mint: IdMint, visible: Callable[[tuple[Lab
         (others and any(s.id in others and counts(s) for s in before.held.statements))
         or (others and any(p.id in others and visible(p.labels) for p in before.held.passages))
         or not _new_and_near(before, statements, passages.values())
+        or not _of_new_records(before, passages, again)
         or not _as_before(before, again)
         or not _named(before, statements, again, sightings)
     ):
         return None
     before.resolver.knows(dict(held.sources))
-    return _Growing(before, held, mint).grown(statements, passages, sightings, visible)
+    return _Growing(before, held, mint, mentions).grown(statements, passages, sightings, visible)
 
 
 class _More(msgspec.Struct, frozen=True):
@@ -113,12 +121,20 @@ def _new_and_near(before: Fold, statements: list[Statement], passages: Iterable[
     ):
         return False
     known = before.graph.statements
-    ended = {_record(known[id].provenance) for id in before.around.outdated}
-    return not any(_record(p.provenance) in ended for p in passages)
+    ended = {record_of(known[id].provenance) for id in before.around.outdated}
+    return not any(record_of(p.provenance) in ended for p in passages)
 
 
-def _record(provenance: Provenance) -> tuple[str, str]:
-    return provenance.source, provenance.record.key
+def _of_new_records(before: Fold, passages: Mapping[str, Passage], again: Mapping[str, tuple[Sighting, ...]]) -> bool:
+    """Is no passage seen again, and none of a record that held some already? What one record says twice is said once
+    (`mentioned`), so that its other passages would have to be looked at."""
+    told = before.graph.passages
+    if not passages:
+        return not any(id in told for id in again)
+    records = {record_of(p.provenance) for p in told.values() if p.provenance.record.key}
+    return not any(id in told for id in again) and not any(
+        record_of(p.provenance) in records for p in passages.values()
+    )
 
 
 def _as_before(before: Fold, again: Mapping[str, tuple[Sighting, ...]]) -> bool:
@@ -149,8 +165,8 @@ def _named(
 class _Growing:
     """One step: what the new statements come to, and what of the graph that touches."""
 
-    def __init__(self, before: Fold, held: Held, mint: IdMint) -> None:
-        self._before, self._held, self._mint = before, held, mint
+    def __init__(self, before: Fold, held: Held, mint: IdMint, mentions: Mentions | None) -> None:
+        self._before, self._held, self._mint, self._mentions = before, held, mint, mentions
         self._graph = before.graph
 
     def grown(
@@ -164,6 +180,23 @@ class _Growing:
         found, references, unresolved = pipeline.references_of(statements, before.directory)
         attributions = {s.id: before.resolver.resolve(s) for s in statements}
         attributions |= {p.id: before.resolver.resolve(pipeline.as_statement(p)) for p in passages.values()}
+        told = (
+            pipeline.mentions_of(
+                passages,
+                [*graph.statements.values(), *statements],
+                before.around.outdated,
+                attributions,
+                {**graph.sightings, **sightings},
+                graph.moment,
+                before.around.rulings,
+                self._mint,
+                self._mentions,
+            )
+            if passages
+            else Mentioned()
+        )
+        attributions |= told.attributions
+        statements, sightings = [*statements, *told.statements], {**sightings, **told.sightings}
         fresh = [
             pipeline.said_by(s, before.directory, attributions[s.id], sightings[s.id][0].received_at)
             for s in statements
@@ -177,8 +210,8 @@ class _Growing:
         facts = resolved.facts
         for id, ends in pipeline.touching(found).items():
             before.touching.setdefault(id, []).extend(ends)
-        stated, told, stale = self._standing(resolved, changed)
-        standing = stated.keys() | told.keys()
+        stated, others, stale = self._standing(resolved, changed)
+        standing = stated.keys() | others.keys()
         new = self._explicit(resolved, changed)
         stated |= new
         things = before.things
@@ -186,7 +219,7 @@ class _Growing:
         new |= inferred(things, facts, stated, mint=self._mint, rules=stale)
         sessions, memories, hidden = pipeline.talk(self._held, graph.moment, before.around.rulings)
         new |= pipeline.spoken(memories, facts, self._mint)
-        links = stated | told | new
+        links = stated | others | new
         held = list(graph.statements.values())
         statements.sort(key=lambda s: s.digest)
         places = [(bisect_right(held, s.digest, key=lambda s: s.digest), s.id) for s in statements]

@@ -14,7 +14,9 @@ import msgspec
 
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
+from iamata.formation.extraction.passages import READER as EXTRACTED_BY
 from iamata.formation.learned import with_evidence
+from iamata.formation.mentioned import Mentioned, Mentions, mentioned, still_said, without_repeats
 from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.cells import Cells
 from iamata.formation.recorded.concepts import groups_of, sides_of
@@ -45,7 +47,7 @@ from iamata.model.stamp import Moment
 from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Reference, Statement
 
 # Changes whenever the same statements could fold to something else.
-FOLD_VERSION = "fold/3"
+FOLD_VERSION = f"fold/4 {EXTRACTED_BY}"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 # A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had
@@ -82,14 +84,25 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def form(
-    held: Held, *, moment: Moment, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True
+    held: Held,
+    *,
+    moment: Moment,
+    mint: IdMint,
+    visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True,
+    mentions: Mentions | None = None,
 ) -> Graph:
-    """Fold what is held. `visible` says whether an item with these labels exists for the reader."""
-    return fold(held, moment=moment, mint=mint, visible=visible).graph
+    """Fold what is held. `visible` says whether an item with these labels exists for the reader; `mentions` keeps from
+    fold to fold what passages of this patient mention, which changes nothing but how long it takes."""
+    return fold(held, moment=moment, mint=mint, visible=visible, mentions=mentions).graph
 
 
 def fold(
-    held: Held, *, moment: Moment, mint: IdMint, visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True
+    held: Held,
+    *,
+    moment: Moment,
+    mint: IdMint,
+    visible: Callable[[tuple[Label, ...]], bool] = lambda labels: True,
+    mentions: Mentions | None = None,
 ) -> Fold:
     """As `form`, with what it took."""
     raw, held = held, as_read(held, moment.known_at)
@@ -115,13 +128,18 @@ def fold(
     passages = _standing(passages, [s for s in statements if s.id in outdated], seen_in)
     attributions = {s.id: resolver.resolve(s) for s in statements}
     attributions |= {passage.id: resolver.resolve(as_statement(passage)) for passage in passages.values()}
+    outdated_ids = replaced.keys() | outdated.keys()
+    told = mentions_of(passages, statements, outdated_ids, attributions, sightings, moment, rulings, mint, mentions)
+    if told.statements:
+        statements = sorted([*statements, *told.statements], key=lambda s: s.digest)
+        attributions |= told.attributions
+        sightings |= told.sightings
 
     items = [
         said_by(s, directory, attributions[s.id], sightings[s.id][0].received_at)
         for s in statements
         if s.kind not in SUPPORTING_KINDS
     ]
-    outdated_ids = replaced.keys() | outdated.keys()
     counting = [item for item in items if item.id not in outdated_ids and not item.in_error]
     around = Around(
         outdated=outdated_ids,
@@ -293,6 +311,30 @@ def _standing(
         for id, p in passages.items()
         if not ((p.provenance.source, p.provenance.record.key) in gone and seen_in[id] <= documents)
     }
+
+
+def mentions_of(
+    passages: Mapping[str, Passage],
+    statements: Iterable[Statement],
+    outdated: Set[str],
+    attributions: Mapping[str, Attribution],
+    sightings: Mapping[str, tuple[Sighting, ...]],
+    moment: Moment,
+    rulings: Rulings,
+    mint: IdMint,
+    kept: Mentions | None,
+) -> Mentioned:
+    """What those of these passages mention that still count, by the clinical now. `statements` are those that can hold
+    one of the passages."""
+    if not passages:
+        return Mentioned()
+    telling = [
+        p for p in still_said(passages, statements, outdated, sightings) if p.provenance.source not in rulings.foreign
+    ]
+    found = mentioned(telling, attributions, sightings, mint=mint, kept=kept or Mentions())
+    alone = without_repeats(found.statements, statements, sightings, found.sightings)
+    said = tuple(s for s in alone if dated_by(s, moment))
+    return Mentioned(said, {s.id: found.attributions[s.id] for s in said}, {s.id: found.sightings[s.id] for s in said})
 
 
 def references_of(

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.coding import BusinessIdentifier
+
+# What the reader of a mention begins with: the extractor of texts and its version (`offline/1`).
+EXTRACTOR: Final = "offline/"
 
 
 class SourceKind(StrEnum):

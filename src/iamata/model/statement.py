@@ -10,7 +10,7 @@ from iamata.errors import InvalidValue
 from iamata.model.attribution import AuthorshipEvidence
 from iamata.model.clinical_time import ClinicalTime, Clock, Period, Timed
 from iamata.model.coding import BusinessIdentifier, CodedText, Quantity, Range, Ratio
-from iamata.model.provenance import Provenance
+from iamata.model.provenance import EXTRACTOR, Provenance
 from iamata.model.scope import Subject
 
 Value = bool | int | str | CodedText | Quantity | Range | Ratio | ClinicalTime | Period
@@ -225,6 +225,11 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def source(self) -> str:
         return self.provenance.source
+
+    @property
+    def is_mention(self) -> bool:
+        """Was it read out of a passage? Then its record is the passage's, and its part names the words."""
+        return self.provenance.reader.startswith(EXTRACTOR)
 
     @property
     def identifiers(self) -> tuple[BusinessIdentifier, ...]:

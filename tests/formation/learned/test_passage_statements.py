@@ -10,10 +10,10 @@ import pytest
 from iamata.connectors import ccda, fhir
 from iamata.errors import IamataError
 from iamata.formation.attribution import Resolver
-from iamata.formation.extraction.passages import READER, statements_of
+from iamata.formation.extraction.passages import READER, statements_of, words_of
 from iamata.formation.references import Directory
 from iamata.model.attribution import Attribution, AttributionKind, Author, AuthorshipEvidence, Part, Role
-from iamata.model.clinical_time import Clock, Timed, parse_time
+from iamata.model.clinical_time import Clock, Period, Timed, parse_time
 from iamata.model.identifiers import IdMint
 from iamata.model.passage import Passage
 from iamata.model.provenance import Provenance, RecordIdentity
@@ -49,7 +49,7 @@ def named(statement: Statement) -> str:
 
 
 def words(of: Passage, statement: Statement) -> str:
-    start, end = (int(number) for number in statement.part.rpartition("@")[2].split(":"))
+    start, end = words_of(statement)
     return of.text[start - of.start : end - of.start]
 
 
@@ -61,7 +61,9 @@ def test_a_mention_is_the_authors_and_points_to_its_words() -> None:
     assert words(note, taken) == "She has asthma and takes metformin 500 mg twice a day"
     assert (taken.field("dose"), taken.field("frequency")) == ("500 mg", "twice a day")
     assert taken.provenance == Provenance("eastgate", READER, note.provenance.record)
-    assert (taken.authorship, taken.times, taken.form) == (note.authorship, note.times, Form.UNSTRUCTURED)
+    assert (taken.authorship, taken.form, taken.is_mention) == (note.authorship, Form.UNSTRUCTURED, True)
+    assert taken.times == (Timed(Clock.ASSERTED, parse_time("2026-02-10")),)
+    assert taken.part == "text@52:105/medication/77"
     assert taken.aspect is Aspect.TAKEN
 
 
@@ -97,6 +99,76 @@ def test_advice_and_what_is_only_supposed_assert_nothing() -> None:
     assert told("For fever or chest pain contact emergency.", "HOSPITAL DISCHARGE INSTRUCTIONS") == []
     assert told("If he gets a fever, call.") == []
     assert told("Tell us if there is reason to believe that you may be pregnant.") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("No information about allergies.", "Allergies"),
+        ("No Information", "ALLERGIES"),
+        ("Allergies not on file.", ""),
+        ("Inpatient Diabetes Care Team", ""),
+        ("Cardiology; asthma nurse", "Patient Care Teams"),
+        ("Alzheimer's disease", "Living Will (PDF)"),
+        ("Anti Embolism Stockings (TED Stockings)", "DVT Prophylaxis"),
+        ("Screening for colon cancer is due.", ""),
+        ("Goal: weight loss", "Assessment and Plan"),
+        ("Laparoscopic Appendectomy", "Surgical Procedure"),
+        ("Test positive. Infection indicates presence of ulcer.", ""),
+        ("A score of 4 or more is considered positive for alcohol use disorder.", ""),
+        ("Hold lisinopril if SBP < 100.", "Assessment and Plan"),
+        ("Watch Weight\tResolved\tJune 1, 2007", ""),
+        ("Stable, with controlled blood sugar levels and a pain score below 3.", ""),
+    ],
+)
+def test_what_is_not_told_of_the_patient_is_no_statement(text: str, title: str) -> None:
+    assert told(text, title) == []
+
+
+def test_a_duration_and_a_history_do_not_say_that_it_is_over() -> None:
+    found = told("A two week history of nasal congestion and fever.")
+    assert {s.standing for s in found} == {Standing.UNKNOWN}
+    assert {named(s) for s in found} == {"Nasal congestion", "Fever"}
+
+
+def test_what_there_is_only_concern_of_is_in_doubt() -> None:
+    found = told("Concern for oral cancer.")
+    assert [(named(s), s.verification) for s in found] == [("Cancer", Verification.UNCONFIRMED)]
+
+
+def test_what_cannot_be_ruled_out_is_in_doubt_and_not_denied() -> None:
+    found = told("Cannot rule out unstable angina.")
+    assert [(named(s), s.polarity, s.verification) for s in found] == [
+        ("Unstable angina", Polarity.AFFIRMED, Verification.UNCONFIRMED)
+    ]
+
+
+def test_a_note_calls_its_patient_a_man_of_so_many_years() -> None:
+    found = told("75-year-old man with hypertension. He denies fever.")
+    assert [(named(s), s.polarity) for s in found] == [
+        ("Hypertension", Polarity.AFFIRMED), ("Fever", Polarity.DENIED)
+    ]  # fmt: skip
+
+
+def test_no_allergies_has_the_words_of_the_record() -> None:
+    found = told("None", "Allergies")
+    assert [(named(s), s.polarity) for s in found] == [("No known allergies", Polarity.DENIED)]
+
+
+def test_dates_in_words_are_those_of_the_thing() -> None:
+    stopped = told("She stopped lisinopril last Thursday.")
+    assert [s.time(Clock.STATUS_CHANGED) for s in stopped] == [Timed(Clock.STATUS_CHANGED, parse_time("2026-02-05"))]
+    known = told("Diabetes since 2011.")
+    assert [s.time(Clock.EFFECTIVE) for s in known] == [Timed(Clock.EFFECTIVE, Period(parse_time("2011")))]
+    vague = told("Diabetes for ten years.")
+    assert [s.time(Clock.EFFECTIVE) for s in vague] == [None]
+    reading = told("BP 142/88.")
+    assert [s.time(Clock.EFFECTIVE) for s in reading] == [Timed(Clock.EFFECTIVE, parse_time("2026-02-10"))]
+
+
+def test_two_things_by_the_same_words_are_two_parts() -> None:
+    found = told("Fever, chills and asthma. Fever again.")
+    assert len({s.part for s in found}) == len(found)
 
 
 def test_a_patients_own_note_is_read_as_the_patients_words() -> None:
@@ -153,7 +225,7 @@ def test_a_medications_or_allergies_section_reads_bare_names() -> None:
     assert [named(s) for s in listed] == ["Atorvastatin", "Metformin", "Lisinopril"]
     assert {(s.kind, s.polarity) for s in listed} == {(Kind.MEDICATION, Polarity.AFFIRMED)}
     assert [named(s) for s in told("Penicillin and sulfa.", "Allergies")] == ["Penicillin", "Sulfonamides"]
-    assert [(named(s), s.polarity) for s in told("None.", "Allergies")] == [("Known allergies", Polarity.DENIED)]
+    assert [(named(s), s.polarity) for s in told("None.", "Allergies")] == [("No known allergies", Polarity.DENIED)]
     assert told("Lipitor.", "Assessment") == []
 
 

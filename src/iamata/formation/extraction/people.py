@@ -179,6 +179,8 @@ class People:
     def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
         if kind == "patient":  # "the baby" is the patient's own child, unless somebody else speaks for it
             return Person(Experiencer.FAMILY, "child") if self._speaker is Speaker.PATIENT else PATIENT
+        if self._speaker is None and any(word.endswith(("old", "yo", "y/o")) for word in words[max(0, at - 3) : at]):
+            return PATIENT  # "75-year-old man with …": so a note calls its patient
         owner = words[at - 1] if at else ""
         if owner.endswith("'s") and (chained := self._chained(words, at, relation)) is not None:
             return chained

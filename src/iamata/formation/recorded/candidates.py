@@ -5,6 +5,7 @@ Decides nothing: `comparison` does.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Set
 
@@ -17,6 +18,7 @@ from iamata.model.ruling import RecordRef
 
 # Each statement meets at most so many others of its block, chosen by time and content (design 04).
 MOST_COMPARISONS = 20
+MOST_MENTIONS = 5
 
 
 def comparisons(
@@ -113,19 +115,34 @@ def _by_concept(
             for key in item.keys | item.groups | ({item.name} - {""}):
                 blocks[key].append(item)
     for key in sorted(blocks):
-        ordered = sorted(blocks[key], key=_by_time)
-        for index, left in enumerate(ordered):
-            for right in _near(left, ordered, index):
-                pair = (left.id, right.id)
-                if (
-                    pair in met
-                    or pair[::-1] in met
-                    or (doubted and frozenset({left.source, right.source}) in doubted)
-                    or same_item(left, right)
-                ):
-                    continue
-                met.add(pair)
-                yield compare(left, right)
+        for left, right in _pairs(sorted(blocks[key], key=_by_time)):
+            pair = (left.id, right.id)
+            if (
+                pair in met
+                or pair[::-1] in met
+                or (doubted and frozenset({left.source, right.source}) in doubted)
+                or same_item(left, right)
+            ):
+                continue
+            met.add(pair)
+            yield compare(left, right)
+
+
+def _pairs(ordered: list[Said]) -> Iterator[tuple[Said, Said]]:
+    """The pairs of a block: what was sent as if nothing else were there, then each mention with what was sent nearest
+    in time and with the next few mentions."""
+    sent = [item for item in ordered if not item.is_mention]
+    for index, left in enumerate(sent):
+        for right in _near(left, sent, index):
+            yield left, right
+    if len(sent) == len(ordered):
+        return
+    named = [item for item in ordered if item.is_mention]
+    half = MOST_COMPARISONS // 2
+    for index, left in enumerate(named):
+        at = bisect_left(sent, _by_time(left), key=_by_time)
+        for right in (*sent[max(0, at - half) : at + half], *named[index + 1 : index + 1 + MOST_MENTIONS]):
+            yield left, right
 
 
 def _by_time(item: Said) -> tuple[bool, int, str]:

@@ -63,6 +63,14 @@ class Clusters:
             id = self._parent[id]
         return id
 
+    def _bridges(self, left: str, right: str) -> bool:
+        """Would what a text names bring two together that were sent, and that nothing else brings together?"""
+        if not (self._items[left].is_mention or self._items[right].is_mention):
+            return False
+        return all(
+            any(not self._items[id].is_mention for id in self._members[self._root(end)]) for end in (left, right)
+        )
+
     def _must_not_meet(self, left: str, right: str) -> bool:
         """Does a firm rule keep any two apart that would meet if a language model joined these two?"""
         a, b = self._root(left), self._root(right)
@@ -85,6 +93,8 @@ class Clusters:
         if len(self._members[a]) < len(self._members[b]):
             a, b = b, a
         inside = set(self._members[a])
+        if not told and self._bridges(left, right):
+            return False
         if not told and any(not self._enemies.get(id, set()).isdisjoint(inside) for id in self._members[b]):
             return False
         self._parent[b] = a
@@ -109,12 +119,14 @@ def _overruled(comparison: Comparison) -> Comparison:
     )
 
 
-def _edge_order(comparison: Comparison) -> tuple[int, bool, int, str, str]:
-    """Strongest first; then what is dated, latest first (an undated mention joins the latest episode); then content."""
+def _edge_order(comparison: Comparison) -> tuple[bool, int, bool, int, str, str]:
+    """What was sent among itself before what a text names, which so parts nothing; strongest first; then what is dated,
+    latest first (an undated mention joins the latest episode); then content."""
     times = [t.happened.start for t in (comparison.left, comparison.right) if t.happened and t.happened.start]
     latest = max((t.earliest or 0 for t in times), default=0)
     undated = len(times) < 2 and comparison.rule != "identifier"
     digests = sorted((comparison.left.digest, comparison.right.digest))
     strength = _STRENGTH[comparison.quality] if comparison.ruling is None else -1  # a person comes first
     strength = _LAST if comparison.adjudication is not None else strength  # and a language model last
-    return (strength, undated, -latest, digests[0], digests[1])
+    named = comparison.ruling is None and (comparison.left.is_mention or comparison.right.is_mention)
+    return (named, strength, undated, -latest, digests[0], digests[1])

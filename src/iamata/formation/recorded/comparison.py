@@ -41,7 +41,10 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
 
 
 def same_item(left: Said, right: Said) -> bool:
-    """Two parts of one record: never compared with each other."""
+    """Two parts of one record: never compared with each other. What its text mentions is no part of it: a note may name
+    one thing twice, and what the record itself says."""
+    if left.is_mention or right.is_mention:
+        return False
     a, b = left.statement.provenance.record, right.statement.provenance.record
     return (
         left.source == right.source and bool(a.key) and a.key == b.key and left.statement.part != right.statement.part

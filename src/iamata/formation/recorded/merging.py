@@ -1,7 +1,8 @@
 """What do the statements of one cluster say together? A verdict per field, a status, and what time does not explain.
 
-The pick is neutral and has one rule: latest said, then most complete, then content. It is not authority; a read with a
-task picks again. Nothing is dropped: what was not picked stays in the field, what no longer counts in the history.
+The pick is neutral and has one rule: what was sent before what was read out of a text, then latest said, then most
+complete, then content. It is not authority; a read with a task picks again. Nothing is dropped: what was not picked
+stays in the field, what no longer counts in the history.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from iamata.formation.recorded.concepts import analyte
 from iamata.formation.recorded.rulings import Rulings
 from iamata.formation.recorded.said import Said, neutral_order
 from iamata.formation.recorded.supersession import rank
-from iamata.formation.recorded.values import fields_of, same_value, value_of
+from iamata.formation.recorded.values import comparable, fields_of, same_value, value_of
 from iamata.formation.references import identifier_key
 from iamata.formation.staleness import long_unconfirmed
 from iamata.model.clinical_time import ClinicalTime, Clock, Period, Precision, Timed
@@ -55,6 +56,32 @@ def explained_by_time(left: Said, right: Said) -> bool:
     """Both are dated and one was said clearly later: a change, not a contradiction."""
     a, b = left.stated_at, right.stated_at
     return a is not None and b is not None and a.earliest is not None and b.earliest is not None and not a.may_equal(b)
+
+
+def _changed(left: Said, right: Said) -> bool:
+    """Does time explain that the two differ? Not where a text tells later what a record does not: a reading of words
+    changes no record, it contradicts it."""
+    if left.is_mention is right.is_mention:
+        return explained_by_time(left, right)
+    text, record = (left, right) if left.is_mention else (right, left)
+    told = text.statement.time(Clock.STATUS_CHANGED)
+    at, sent = told.start if told is not None else text.stated_at, record.stated_at
+    if at is None or sent is None or at.earliest is None or sent.earliest is None or at.may_equal(sent):
+        return False
+    return at.earliest < sent.earliest
+
+
+def _of_one_text(left: Said, right: Said) -> bool:
+    """Both read out of one record: what is named here and denied there is of two places or times, not two words."""
+    a, b = left.statement.provenance, right.statement.provenance
+    return left.is_mention and right.is_mention and a == b
+
+
+def _disputed_by_text(left: Said, right: Said, picked: Value, value: Value, measured: str) -> bool:
+    """Between what was sent and what a text tells: only amounts that can be compared dispute each other."""
+    if left.is_mention and right.is_mention:
+        return not _of_one_text(left, right)
+    return left.is_mention is right.is_mention or comparable(picked, value, measured)
 
 
 def merge(
@@ -162,6 +189,7 @@ def _fields(
             for m, v in differing
             if ruled is None
             and _disputes(picker, m, compare)
+            and _disputed_by_text(picker, m, picked, v, measured)
             and not any(m is other for field in finer for other, _ in values.get(field, ()))
         ]
         if disputed and kind_name and callable(conflict):
@@ -233,9 +261,9 @@ def _disputes(picker: Said, other: Said, compare: str) -> bool:
         case "constant":
             return True
         case "over_time":
-            return not explained_by_time(picker, other)
+            return not _changed(picker, other)
         case "same_course":
-            return not explained_by_time(picker, other) and not (picker.ended or other.ended)
+            return not _changed(picker, other) and not (picker.ended or other.ended)
     return False
 
 
@@ -244,7 +272,7 @@ def _existence(counting: list[Said], conflict: object) -> tuple[Polarity, Verifi
     denying = [m for m in counting if m.denies]
     supporting = [m for m in counting if not m.denies]
     if denying and supporting and counting[0].kind in (Kind.CONDITION, Kind.ALLERGY) and callable(conflict):
-        later = [m for m in denying if not all(explained_by_time(m, s) for s in supporting)]
+        later = [m for m in denying if not all(explained_by_time(m, s) or _of_one_text(m, s) for s in supporting)]
         if later:
             conflict(
                 ConflictKind.VERIFICATION,
@@ -253,8 +281,9 @@ def _existence(counting: list[Said], conflict: object) -> tuple[Polarity, Verifi
                 "support-and-denial",
             )
     polarity = counting[0].statement.polarity
-    if supporting and denying and not explained_by_time(supporting[0], denying[0]):
-        polarity = Polarity.AFFIRMED
+    read = all(m.is_mention for m in denying) and not all(m.is_mention for m in supporting)
+    if supporting and denying and (read or not explained_by_time(supporting[0], denying[0])):
+        polarity = Polarity.AFFIRMED  # a denial that stands in words takes nothing back that was sent
     side = [m for m in counting if m.statement.polarity is polarity]
     levels = {m.statement.verification for m in side}
     if Verification.CONFIRMED in levels:
@@ -275,7 +304,7 @@ def _standing(counting: list[Said], conflict: object) -> Standing:
         affirming = [m for m in with_status if not (m.denies and m.kind in (Kind.CONDITION, Kind.ALLERGY))]
         running = [m for m in affirming if m.running and not m.denies]
         ended = [m for m in affirming if m.ended or m.denies]
-        disputed = [(a, b) for a in running for b in ended if not explained_by_time(a, b) and not _other_course(a, b)]
+        disputed = [(a, b) for a in running for b in ended if not _changed(a, b) and not _other_course(a, b)]
         if disputed:
             sides = [
                 ("active", {a.id: a for a, _ in disputed}.values()),
@@ -339,6 +368,8 @@ def _currency(kind: Kind, standing: Standing, when: Timed | None, counting: list
         return Currency.PAST
     if all(member.statement.aspect is Aspect.BILLED for member in counting):
         return Currency.UNKNOWN  # a bill says what was treated that day, not that it lasts
+    if kind is Kind.CONDITION and all(member.is_mention for member in counting):
+        return Currency.UNKNOWN  # a note names what was and what is
     if kind in (Kind.CONDITION, Kind.ALLERGY, Kind.SOCIAL_HISTORY, Kind.DEMOGRAPHIC, Kind.FAMILY_HISTORY):
         return Currency.CURRENT
     return Currency.UNKNOWN

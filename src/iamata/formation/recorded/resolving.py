@@ -126,8 +126,8 @@ def resolve(items: list[Said], around: Around) -> Resolved:
         ids = {item.id for item in cluster}
         old = {id: why for id, why in history.items() if past.get(id) in ids and id not in ids}
         gone = {id: history[id] for id in ids & history.keys()}
-        if len(gone) == len(ids):
-            continue  # nothing of it counts any more: the statements stay, no fact is left
+        if len(gone) == len(ids) or all(_only_denied(item) for item in cluster if item.id not in gone):
+            continue  # nothing of it counts any more, or nobody says so: the statements stay, no fact is left
         mine = [edges[id] for id in sorted(ids) if id in edges]
         weakest = max(mine, key=lambda c: (c.quality, c.rule), default=None)
         fact, conflicts = merge(
@@ -154,10 +154,16 @@ def resolve(items: list[Said], around: Around) -> Resolved:
     return found
 
 
+def _only_denied(item: Said) -> bool:
+    """Does a text say that it is not so? Alone that is no fact of the patient, but for a "no known …" and a habit that
+    the patient does not have."""
+    return item.is_mention and item.denies and category(item) is None and item.kind is not Kind.SOCIAL_HISTORY
+
+
 def _resolve_one(item: Said, around: Around) -> Resolved:
     """What nothing else can have to do with: as it was said."""
     found = Resolved()
-    if item.id in around.outdated or item.in_error:
+    if item.id in around.outdated or item.in_error or _only_denied(item):
         return found
     fact, conflicts = merge(
         [item],

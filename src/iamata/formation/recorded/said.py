@@ -12,7 +12,7 @@ import msgspec
 from iamata.model.attribution import Attribution
 from iamata.model.clinical_time import ClinicalTime, Clock, Timed
 from iamata.model.coding import CodedText
-from iamata.model.statement import Kind, Polarity, Standing, Statement, Verification
+from iamata.model.statement import Form, Kind, Polarity, Standing, Statement, Verification
 from iamata.terminology.names import fold
 from iamata.terminology.statuses import negation
 
@@ -27,7 +27,7 @@ _RUNNING = frozenset({Standing.ACTIVE, Standing.ON_HOLD})
 class Said(msgspec.Struct, frozen=True, gc=False):
     """A statement in the fold. `name` is its folded name, `keys` its normal codes, `groups` what the tables know it
     as, `sides` which sides of the body it names, `received_at` its first sighting; `happened` is when the thing itself
-    was (effective, given, ordered), never when a message was prepared."""
+    was (effective, given, ordered), never when a message was prepared; `is_mention`: read out of a text, not sent."""
 
     statement: Statement
     concept: CodedText | None
@@ -38,6 +38,7 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     groups: frozenset[str] = frozenset()
     sides: frozenset[str] = frozenset()
     happened: Timed | None = None
+    is_mention: bool = False
 
     @property
     def id(self) -> str:
@@ -114,10 +115,12 @@ def said(
         groups,
         sides,
         statement.time(*_HAPPENED),
+        statement.form is Form.UNSTRUCTURED and statement.is_mention,
     )
 
 
-def neutral_order(item: Said) -> tuple[bool, int, int, str]:
-    """Sorts the neutral pick first: latest said, then most complete, then content; undated ones last."""
+def neutral_order(item: Said) -> tuple[bool, bool, int, int, str]:
+    """Sorts the neutral pick first: what was sent before what was read out of a text, then latest said, then most
+    complete, then content; undated ones last."""
     at = item.stated_s
-    return (at is None, -(at or 0), -len(item.statement.fields), item.digest)
+    return (item.is_mention, at is None, -(at or 0), -len(item.statement.fields), item.digest)

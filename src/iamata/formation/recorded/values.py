@@ -47,6 +47,14 @@ def same_value(left: object, right: object, analyte: str = "") -> bool | None:
     return None
 
 
+def comparable(left: object, right: object, analyte: str = "") -> bool:
+    """Are both amounts, or times, that can be held against each other? Not words, of which one may say more."""
+    a, b = (_amount(each) if isinstance(each, str) else each for each in (left, right))
+    if isinstance(a, Quantity) and isinstance(b, Quantity):
+        return same_value(a, b, analyte) is not None
+    return isinstance(left, ClinicalTime) and isinstance(right, ClinicalTime)
+
+
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([A-Za-zµμ\[\]%/]+)\Z")
 
 
