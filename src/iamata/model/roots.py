@@ -20,9 +20,14 @@ RECORD_TAG: Final = "record"  # carries roots: what sources or speakers said, re
 ASSEMBLED_TAG: Final = "assembled"  # made for the export (conflicts, compositions, outcomes): nobody's statement
 
 
-def roots_of(statement: Statement) -> tuple[str, ...]:
+def copied(statement: Statement) -> frozenset[str]:
+    """The roots that its record names as an identifier: of what it is a copy. Empty for what is said here first."""
+    return frozenset(each.value for each in statement.identifiers if each.system == ROOT_SYSTEM)
+
+
+def roots_of(statement: Statement) -> frozenset[str]:
     """Those it names as a copy, else its own."""
-    return statement.roots or (statement.digest,)
+    return copied(statement) or frozenset((statement.digest,))
 
 
 def root_of_memory(memory: Memory) -> str:

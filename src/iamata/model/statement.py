@@ -177,8 +177,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `id` is a keyed hash of source, the record's own identity there and the canonical bytes of the item; `part` is the
     relative pointer of this assertion inside its item when an item asserts several. `status` is as sent and `standing`
     what it means. `fields` are sorted by name, at most one of each. `digest` is the hash of the item's canonical bytes
-    with source and identity, not keyed: the content that the graph hash counts. `roots` is set on what comes back from
-    an export of ours: the roots (`model.roots`) of what it is a copy of, sorted.
+    with source and identity, not keyed: the content that the graph hash counts.
     """
 
     id: str
@@ -201,7 +200,6 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: tuple[Label, ...] = ()
     domain: Domain = Domain.CLINICAL
     form: Form = Form.STRUCTURED
-    roots: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.id or not self.digest:

@@ -79,7 +79,7 @@ def patient(rendering: Rendering) -> Json:
     found: Json = {
         "resourceType": "Patient",
         "id": rendering.patient_id,
-        "meta": meta(fact.labels if fact else (), RECORD_TAG),
+        "meta": meta(fact.labels, RECORD_TAG) if fact else meta((), ASSEMBLED_TAG),
     }
     if fact is None:
         return found | {"_birthDate": absent()}

@@ -43,7 +43,7 @@ def instant(at: datetime) -> str:
 def who(rendering: Rendering, author: Author) -> Json:
     """A Reference to an author: the patient as resource, others by type and name as their source gave it."""
     if author.role is Role.PATIENT:
-        return rendering.patient
+        return rendering.patient | {"type": "Patient"}
     found: Json = {}
     if type := _TYPES.get(author.role):
         found["type"] = type

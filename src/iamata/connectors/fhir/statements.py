@@ -30,6 +30,7 @@ from iamata.connectors.fhir.values import (
     boolean,
     choice,
     mapping,
+    objects,
     string,
     strings,
 )
@@ -40,6 +41,7 @@ from iamata.model.document import IntakeLine, Outcome, Reason
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.passage import Passage
 from iamata.model.provenance import Provenance, RecordIdentity
+from iamata.model.roots import ASSEMBLED_TAG, EXPORT_TAG
 from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
@@ -93,6 +95,11 @@ class Reader:
         if how is None and not answered:
             line = ignored(item.type, item.place, Reason.UNSUPPORTED, label=item.label, detail=_unsupported(item.type))
             return Reading([], [], [line])
+        if _assembled(item):
+            why = "assembled for an export of ours from what its other items say"
+            return Reading(
+                [], [], [ignored(kind_of_line(item.type), item.place, Reason.EMPTY, label=item.type, detail=why)]
+            )
         try:
             why = _unusable(item)
             if why:
@@ -339,6 +346,15 @@ class Reader:
             return IntakeLine(str(kind), item.place, Outcome.TEXT_ONLY, label=item.label, detail="; ".join(details))
         details.append("says nothing")
         return ignored(str(kind), item.place, Reason.EMPTY, label=item.label, detail="; ".join(details))
+
+
+def _assembled(item: Item) -> bool:
+    """Was it made for an export of ours (a conflict, a composition), so that nobody else says it?"""
+    tag = f"{EXPORT_TAG}|{ASSEMBLED_TAG}"
+    meta = item.resource.get("meta") if EXPORT_TAG.encode() in item.canonical else None
+    return isinstance(meta, dict) and any(
+        f"{string(each, 'system')}|{string(each, 'code')}" == tag for _index, each in objects(meta, "tag")
+    )
 
 
 def _evidence_as_sent(found: tuple[AuthorshipEvidence, ...], item: Item) -> tuple[AuthorshipEvidence, ...]:
