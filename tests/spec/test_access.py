@@ -182,6 +182,13 @@ class Walk:
     def entries(self) -> Iterator[Any]:
         yield self.engine.entries(Subject(Scope.ORGANIZATION, "clinic"), access=self.access)
 
+    def export_fhir(self) -> Iterator[Any]:
+        yield self.engine.export_fhir(self.id, access=self.access).decode()
+        yield self.engine.export_fhir(self.id, known_at=NOW, access=self.access).decode()
+
+    def summary(self) -> Iterator[Any]:
+        yield self.engine.summary(self.id, access=self.access).decode()
+
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
 
