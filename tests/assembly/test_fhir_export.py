@@ -175,6 +175,8 @@ def test_both_sides_of_a_conflict_are_told_with_who_says_what(engine: Engine) ->
     sides = {side["detail"][0]["identifier"]["value"] for side in issue["evidence"]}
     assert sides == roots
     assert issue["author"]["display"] == "iamata"
+    [note] = medication["note"]
+    assert (note["authorString"], "10 mg | 20 mg" in note["text"]) == ("iamata", True), "who reads it alone is warned"
     assert "10 mg | 20 mg" in issue["detail"]
 
 

@@ -119,6 +119,8 @@ def test_where_only_the_copy_is_it_says_who_said_it(open_engine: OpenEngine) -> 
     said = [f for f in b.facts.values() if f.kind == "communication"]
     assert len(said) == len(a.memories)
     assert all(b.attributions[f.members[0]].kind is AttributionKind.USER for f in said)
+    assert "Sources disagree" in here.export_fhir("p").decode()
+    assert [p.text for p in b.passages.values() if "Sources disagree" in p.text] == [], "what we note is nobody's word"
 
 
 def test_copies_of_one_thing_are_one_witness_by_whatever_way_they_came(open_engine: OpenEngine) -> None:

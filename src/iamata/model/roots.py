@@ -19,6 +19,9 @@ EXPORT_TAG: Final = "urn:iamata:export"
 RECORD_TAG: Final = "record"  # carries roots: what sources or speakers said, resolved
 ASSEMBLED_TAG: Final = "assembled"  # made for the export (conflicts, compositions, outcomes): nobody's statement
 
+# How the engine is named where an export says something of its own.
+ENGINE: Final = "iamata"
+
 
 def copied(statement: Statement) -> frozenset[str]:
     """The roots that its record names as an identifier: of what it is a copy. Empty for what is said here first."""

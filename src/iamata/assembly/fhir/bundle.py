@@ -24,7 +24,7 @@ from iamata.model.conflict import Conflict
 from iamata.model.fact import Fact
 from iamata.model.graph import Graph
 from iamata.model.memory import Memory
-from iamata.model.roots import ASSEMBLED_TAG, RECORD_TAG, ROOT_SYSTEM, root_of_memory, roots_of
+from iamata.model.roots import ASSEMBLED_TAG, ENGINE, RECORD_TAG, ROOT_SYSTEM, root_of_memory, roots_of
 from iamata.model.statement import Kind
 
 _GENDERS: Final = {"m": "male", "f": "female", "male": "male", "female": "female", "other": "other"}
@@ -140,7 +140,7 @@ def memories(rendering: Rendering, wanted: Iterable[Memory]) -> list[Json]:
 
 
 def communication(rendering: Rendering, memory: Memory) -> Json:
-    about = sorted({link.target for link in rendering.graph.links.values() if link.origin == memory.id})
+    about = sorted(set(rendering.about.get(memory.id, ())))
     found: Json = {
         "resourceType": "Communication",
         "id": id_of(memory.id),
@@ -182,7 +182,7 @@ def _detected(rendering: Rendering, conflict: Conflict) -> Json:
             "text": f"sources disagree: {conflict.kind.value}",
         },
         "patient": rendering.patient,
-        "author": {"type": "Device", "display": "iamata"},
+        "author": {"type": "Device", "display": ENGINE},
     }
     about = [fact.id] if fact is not None else []
     about += [graph.fact_of[item] for item in items if item in graph.fact_of]

@@ -74,15 +74,10 @@ def administration(fact: Fact, resource: Json) -> None:
     if when is None and fact.when is not None:
         when = fact.when.at
     resource |= choice("effective", when, frozenset({"dateTime", "Period"})) or {"_effectiveDateTime": absent()}
-    dosage = {k: v for k, v in _dosage(fact).items() if k in ("text", "site", "route", "method")}
     amount = _plain(fact.value("dose_quantity"))
-    if amount:
-        dosage["dose"] = amount
-    if dosage and ("dose" in dosage or "text" in dosage):  # FHIR R4 MedicationAdministration mad-1 asks for a dose
-        resource["dosage"] = {k: v for k, v in dosage.items() if k != "x"} if "dose" in dosage else {}
-        if not resource["dosage"]:
-            del resource["dosage"]
-            resource["note"] = [{"text": dosage["text"]}]
+    if amount:  # FHIR R4 MedicationAdministration mad-1 asks for a dose; without one its words are not told
+        dosage = {k: v for k, v in _dosage(fact).items() if k in ("text", "site", "route", "method")}
+        resource["dosage"] = dosage | {"dose": amount}
 
 
 def dispense(fact: Fact, resource: Json) -> None:

@@ -15,7 +15,7 @@ from iamata.assembly.fhir.values import Json, clean, urn
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.fact import Fact
 from iamata.model.memory import Memory
-from iamata.model.roots import RECORD_TAG
+from iamata.model.roots import ENGINE, RECORD_TAG
 
 _PARTS: Final = "http://terminology.hl7.org/CodeSystem/provenance-participant-type"
 _TYPES: Final = {
@@ -72,7 +72,7 @@ def agents(rendering: Rendering, attributions: Iterable[Attribution]) -> list[Js
             authors.append(author)
         if each.verifier is not None and (held := _agent("verifier", who(rendering, each.verifier))) not in verifiers:
             verifiers.append(held)
-    return [*authors, *verifiers, _agent("assembler", {"type": "Device", "display": "iamata"})]
+    return [*authors, *verifiers, _agent("assembler", {"type": "Device", "display": ENGINE})]
 
 
 def of_fact(rendering: Rendering, fact: Fact, target: Json) -> Json:

@@ -23,13 +23,25 @@ from iamata.assembly.fhir.shapes import (
     Shape,
     When,
 )
-from iamata.assembly.fhir.values import Json, choice, concept, day, identifier, moment, period, put, quantity, words
+from iamata.assembly.fhir.values import (
+    Json,
+    choice,
+    clean,
+    concept,
+    day,
+    identifier,
+    moment,
+    period,
+    put,
+    quantity,
+    words,
+)
 from iamata.model.clinical_time import ClinicalTime, Clock, Period, Timed
 from iamata.model.coding import CodedText, Quantity
 from iamata.model.fact import Fact
 from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
-from iamata.model.roots import EXPORT_TAG, RECORD_TAG, ROOT_SYSTEM, roots_of
+from iamata.model.roots import ENGINE, EXPORT_TAG, RECORD_TAG, ROOT_SYSTEM, roots_of
 from iamata.model.statement import Aspect, Kind, Label, Standing, Statement, Value, Verification
 
 CONFIDENTIALITY: Final = "http://terminology.hl7.org/CodeSystem/v3-Confidentiality"
@@ -63,6 +75,13 @@ _BEYOND: Final[dict[str, Callable[[Fact, Json], None]]] = {
 # Without a concept these would say nothing.
 _NEEDS_CODE: Final = frozenset(
     {"Observation", "DiagnosticReport", "Flag", "Immunization", "Goal", "Condition", "AllergyIntolerance", "Procedure"}
+)
+_ANNOTATED: Final = frozenset(
+    {
+        *("Condition", "AllergyIntolerance", "MedicationRequest", "MedicationStatement", "MedicationAdministration"),
+        *("MedicationDispense", "Observation", "Immunization", "Procedure", "FamilyMemberHistory", "ServiceRequest"),
+        *("Goal", "CarePlan", "CareTeam", "Device", "ImagingStudy", "RiskAssessment", "Communication"),
+    }
 )
 _ORDERS: Final = frozenset({Aspect.ORDERED, Aspect.PROPOSED})
 _GIVEN: Final = frozenset({Aspect.GIVEN})
@@ -129,6 +148,10 @@ class Rendering:
         self.graph = graph
         self.told = list(told(graph))
         self._types = {fact.id: shape.type for fact, shape in self.told}
+        self.about: dict[str, list[str]] = {}  # memory → the facts it is linked to
+        for link in graph.links.values():
+            if link.origin in graph.memories:
+                self.about.setdefault(link.origin, []).append(link.target)
         self.patient_id = id_of(graph.subject.id)
         self.patient = {"reference": address("Patient", self.patient_id)}
 
@@ -158,7 +181,16 @@ class Rendering:
         if shape.type in _BEYOND:
             _BEYOND[shape.type](fact, found)
         self._references(members, shape, found)
+        self._disagreements(fact, shape, found)
         return found
+
+    def _disagreements(self, fact: Fact, shape: Shape, found: Json) -> None:
+        """What sources disagree on, for who reads the resource alone: the conflict itself is one of its own."""
+        held = [self.graph.conflicts[id] for id in fact.conflicts if id in self.graph.conflicts]
+        if held and shape.type in _ANNOTATED:
+            told = "; ".join(f"{c.field}: {' | '.join(clean(side.says) for side in c.sides)}" for c in held)
+            note = {"authorString": ENGINE, "text": f"Sources disagree on {told}"}
+            found.setdefault("note", []).append(note)
 
     def _code(self, fact: Fact, shape: Shape, found: Json) -> None:
         if fact.concept is None and shape.type not in _NEEDS_CODE and not shape.code.startswith("medication"):

@@ -21,7 +21,7 @@ from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
 from iamata.model.memory import Memory
-from iamata.model.roots import ASSEMBLED_TAG
+from iamata.model.roots import ASSEMBLED_TAG, ENGINE
 from iamata.model.statement import Kind, Polarity, Standing
 
 _LOINC: Final = "http://loinc.org"
@@ -107,9 +107,9 @@ def summary(graph: Graph, made_at: datetime) -> Json:
         if section.required or placed[section.name] or memories:
             sections.append(_section(rendering, section, placed[section.name], memories))
     composition = _composition(rendering, sections, made_at)
-    named = {address_of(resource) for resource in bundle.facts(rendering, shown)}
-    entries = [entry(composition), entry(bundle.patient(rendering)), entry(_engine())]
-    entries += bundle.facts(rendering, shown)
+    told = bundle.facts(rendering, shown)
+    named = {address_of(each) for each in told}
+    entries = [entry(composition), entry(bundle.patient(rendering)), entry(_engine()), *told]
     entries += bundle.memories(rendering, said)
     entries += [
         each
@@ -196,9 +196,9 @@ def _narrative(inner: str) -> Json:
 def _engine() -> Json:
     return {
         "resourceType": "Device",
-        "id": "iamata",
+        "id": ENGINE,
         "meta": meta((), ASSEMBLED_TAG),
-        "deviceName": [{"name": "iamata", "type": "manufacturer-name"}],
+        "deviceName": [{"name": ENGINE, "type": "manufacturer-name"}],
     }
 
 
@@ -212,7 +212,7 @@ def _composition(rendering: Rendering, sections: list[Json], made_at: datetime) 
         "type": coded(_LOINC, "60591-5", "Patient summary Document"),
         "subject": rendering.patient,
         "date": instant(made_at),
-        "author": [{"reference": address("Device", "iamata")}],
+        "author": [{"reference": address("Device", ENGINE)}],
         "title": "International Patient Summary",
         "section": sections,
     }
