@@ -136,13 +136,24 @@ def test_copies_of_one_thing_are_one_witness_by_whatever_way_they_came(open_engi
     statements = [s.id for s in graph.statements.values() if s.kind == "condition"]
     assert len(statements) == 2
     assert len(set(Witnesses(graph).roots(statements).values())) == 1
-    # Of what was said with something else, a part is here: still no second witness for it.
-    second.ingest("p", bundle(condition("Asthma", onset="2015", id="c7")), source="south")
-    first.ingest("p", second.export_fhir("p"), source="back")
-    graph = first.graph("p")
+
+
+def test_of_a_copy_of_two_things_the_one_that_is_here_is_no_second_witness(open_engine: OpenEngine) -> None:
+    from iamata.authority.witness import Witnesses
+
+    here, there = open_engine(), open_engine("other")
+    nameless = condition("Asthma", onset="2015", recorder={"reference": "Practitioner/7"})
+    for engine in (here, there):
+        engine.ingest("p", bundle(nameless), source="north")
+    there.ingest("p", bundle(condition("Asthma", onset="2015", id="c7", **AMES)), source="south")
+    here.ingest("p", there.export_fhir("p"), source="copy")
+    graph = here.graph("p")
     [fact] = [f for f in graph.facts.values() if f.kind == "condition"]
-    assert len(fact.members) == 2
-    assert len(set(Witnesses(graph).roots(fact.members).values())) == 1
+    assert len(fact.members) == 2, "what is not here is known by its copy"
+    witnesses = Witnesses(graph)
+    keys = [witnesses.item(id).author_keys for id in fact.members]
+    assert not keys[0] & keys[1], "by their authors they could be two"
+    assert len(set(witnesses.roots(fact.members).values())) == 1
 
 
 def test_a_copy_of_a_copy_comes_home(open_engine: OpenEngine) -> None:
@@ -176,6 +187,45 @@ def test_a_copy_of_what_is_withheld_is_withheld(engine: Engine) -> None:
     shown = engine.graph("p", access=reader)
     assert [fact.display for fact in shown.facts.values() if fact.kind == "condition"] == ["Asthma"]
     assert "Zwyxbar" not in str(shown)
+
+
+def test_a_copy_that_lost_its_labels_on_the_way_tells_nothing_of_what_is_withheld(engine: Engine) -> None:
+    secret = condition("Zwyxbar", id="h", meta={"security": [PSY]})
+    engine.ingest("p", bundle(secret, condition("Asthma")), source="north")
+    stripped = json.loads(engine.export_fhir("p"))
+    for entry in stripped["entry"]:
+        entry["resource"]["meta"].pop("security", None)
+    engine.ingest("p", json.dumps(stripped).encode(), source="copy")
+    reader = Access(kind=PrincipalKind.OPERATOR, id="x", withheld=frozenset({Label(**PSY)}))
+    assert "Zwyxbar" not in str(engine.graph("p", access=reader))
+    assert "Zwyxbar" in str(engine.graph("p"))
+
+
+def alone(resource: dict[str, Any]) -> bytes:
+    """A resource without a bundle, so that nothing but it is new."""
+    return json.dumps(resource).encode()
+
+
+def test_a_single_resource_is_recognised_as_well_as_a_bundle(engine: Engine, clock: HandClock) -> None:
+    """What is new alone can be taken further without folding everything again: then too it is a copy."""
+    engine.ingest("p", bundle(result("Glucose", 90)), source="north")
+    engine.graph("p")
+    engine.ingest("p", alone(condition("Asthma")), source="north")
+    before = seen(engine.graph("p"))
+    exported = json.loads(engine.export_fhir("p"))
+    [copy] = [e["resource"] for e in exported["entry"] if e["resource"]["resourceType"] == "Condition"]
+    copy["subject"] = {"reference": "Patient/p"}
+    clock.wait(minutes=1)
+    engine.ingest("p", alone(copy), source="copy")
+    assert seen(engine.graph("p")) == before
+    # The other way round: the copy is here, and what it is a copy of comes alone.
+    engine.put_patient("q")
+    engine.ingest("q", alone(copy), source="copy")
+    assert len(engine.graph("q").facts) == 1
+    engine.ingest("q", alone(condition("Asthma")), source="north")
+    [fact] = engine.graph("q").facts.values()
+    [member] = fact.members
+    assert engine.graph("q").statements[member].source == "north"
 
 
 def test_a_memory_that_was_hidden_does_not_come_back_as_a_record(engine: Engine) -> None:

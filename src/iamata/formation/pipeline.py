@@ -96,7 +96,7 @@ def fold(
     sightings = sightings_of(held, held.sightings, moment)
     rulings = in_force(held.rulings, moment.known_at)
     known_talk = [m for m in held.memories if moment.known_at is None or m.received_at <= moment.known_at]
-    back = returned(held.statements, known_talk, sightings, visible)
+    back = returned(held.statements, known_talk, sightings)
     statements = [
         s
         for s in held.statements

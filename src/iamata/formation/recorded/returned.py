@@ -7,12 +7,12 @@ this installation has of it. Which counts then as one witness with its roots is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from iamata.model.memory import Memory
 from iamata.model.roots import copied, root_of_memory
 from iamata.model.sighting import Sighting
-from iamata.model.statement import Kind, Label, Statement
+from iamata.model.statement import Kind, Statement
 
 
 def any_copies(statements: Iterable[Statement]) -> bool:
@@ -21,16 +21,16 @@ def any_copies(statements: Iterable[Statement]) -> bool:
 
 
 def returned(
-    statements: Collection[Statement],
-    memories: Iterable[Memory],
-    sightings: Mapping[str, tuple[Sighting, ...]],
-    visible: Callable[[tuple[Label, ...]], bool],
+    statements: Collection[Statement], memories: Iterable[Memory], sightings: Mapping[str, tuple[Sighting, ...]]
 ) -> dict[str, Statement]:
-    """The copies whose roots are all among what is held, seen and visible, and what says only who said them, by id."""
+    """The copies whose roots are all held and seen, and what says only who said them, by id.
+
+    For every reader alike: a copy that lost its labels on the way does not tell what is withheld.
+    """
     copies = {s.id: roots for s in statements if (roots := copied(s))}
     if not copies:
         return {}
-    held = {s.digest for s in statements if s.id not in copies and s.id in sightings and visible(s.labels)}
+    held = {s.digest for s in statements if s.id not in copies and s.id in sightings}
     held |= {root_of_memory(memory) for memory in memories}
     found = {s.id: s for s in statements if s.id in copies and copies[s.id] <= held}
     names = {(s.source, name) for s in found.values() for name in _names(s, sightings.get(s.id, ()))}
