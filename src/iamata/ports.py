@@ -273,7 +273,7 @@ class Store(Protocol):
     # moving
     def write_archive(self, to: IO[bytes], now: datetime, *, patient: str | None = None) -> Manifest:
         """Write everything held of a patient, or without one everything that this store holds, as a ZIP
-        (docs/reference/archives.md). Streams: memory does not grow with it, and `to` need not be seekable. A patient
+        (docs/explanation/exports.md). Streams: memory does not grow with it, and `to` need not be seekable. A patient
         who is gone leaves an archive without patients."""
 
     def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:

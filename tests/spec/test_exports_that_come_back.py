@@ -61,6 +61,7 @@ def test_an_export_that_comes_back_changes_nothing(engine: Engine, clock: HandCl
     clock.wait(minutes=1)
     receipt = engine.ingest("p", body, source="some-ehr")
     assert receipt.sightings > 5, "it is held, and seen"
+    assert any("copies from an export" in warning for warning in receipt.warnings)
     assert receipt.document in engine.graph("p").documents
     assert seen(engine.graph("p")) == before
     assert [line.rpartition("·")[0] for line in answer(engine)[0].splitlines()[1:]] == [

@@ -11,7 +11,7 @@ from iamata.model.scope import patient as patient_subject
 
 
 class Exporting(Door):
-    """What this reader may see, as FHIR JSON in UTF-8. Ingested again, it is recognised (docs/reference/exports.md)."""
+    """What this reader may see, as FHIR JSON in UTF-8. Ingested again, it is recognised (docs/explanation/exports.md)."""
 
     def export_fhir(
         self,

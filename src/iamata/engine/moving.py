@@ -18,7 +18,7 @@ class Moving(Writing):
 
     def export_archive(self, to: IO[bytes], patient: str | None = None, *, access: Access | None = None) -> Manifest:
         """Write everything held of a patient as it was received, or without one everything that this installation
-        holds (a workspace), as a ZIP that `import_archive` reads (docs/reference/archives.md). Returns its manifest.
+        holds (a workspace), as a ZIP that `import_archive` reads (docs/explanation/exports.md). Returns its manifest.
 
         Written piece by piece; `to` need not be seekable. Each patient is as it stands at one moment, a workspace is
         not. Raises NotFound for an unknown patient, NotAllowed for a reader from whom anything is withheld.

@@ -1,6 +1,6 @@
 """What stands in an archive of patients, and what became of one that was taken in? Nouns of the manifest only.
 
-How the file is laid out and checked is `store.archiving`'s; docs/reference/archives.md tells it to people.
+How the file is laid out and checked is `store.archiving`'s; docs/explanation/exports.md tells it to people.
 """
 
 from __future__ import annotations
