@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -29,6 +30,8 @@ from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope, Subject
 from iamata.model.session import Speaker, ToolCall, Turn
 from iamata.model.statement import Label
+from iamata.store.moving import TABLES
+from iamata.store.schema import schema
 
 OpenEngine = Callable[..., Engine]
 
@@ -442,6 +445,20 @@ def test_both_databases_write_the_same_archive_and_read_each_others(
         there.import_archive(io.BytesIO(archive))
         same(here, there)
         assert archive_of(there, "p") == archive
+
+
+def test_every_table_of_a_patient_is_moved_with_all_its_columns() -> None:
+    """A table that is added later is moved too, or named here with the reason."""
+    not_moved = {"projections"}  # a cache: it is folded again
+    elsewhere = {"patients": set()}  # patient.json
+    tables = dict(re.findall(r"-- mark: one patient\n(?:-- .+\n)+create table (\w+) \(([^;]+)\n\);", schema()))
+    assert tables.keys() == {table.name for table in TABLES} | not_moved | elsewhere.keys()
+    for table in TABLES:
+        columns = set(re.findall(r"^  (\w+) (?:text|bigint|blob)\b", tables[table.name], re.MULTILINE))
+        bytes_of_documents = {"body"} if table.name == "documents" else set()
+        assert columns == {"patient", *table.columns, *bytes_of_documents}, table.name
+        sealed = set(re.findall(r"^  (\w+) blob\b", tables[table.name], re.MULTILINE)) - {"mark"}
+        assert sealed == {body.column for body in table.bodies} | bytes_of_documents, table.name
 
 
 def test_the_manifest_is_what_its_schema_says(engine: Engine, clock: HandClock) -> None:

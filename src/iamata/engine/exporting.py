@@ -6,12 +6,13 @@ from datetime import datetime
 
 from iamata.assembly import fhir
 from iamata.engine.door import Door
+from iamata.engine.graphs import uncollected
 from iamata.model.access import Access
 from iamata.model.scope import patient as patient_subject
 
 
 class Exporting(Door):
-    """What this reader may see, as FHIR JSON in UTF-8. Ingested again, it is recognised (docs/explanation/exports.md)."""
+    """What this reader may see, as FHIR JSON in UTF-8; recognised when it comes back (docs/explanation/exports.md)."""
 
     def export_fhir(
         self,
@@ -25,7 +26,8 @@ class Exporting(Door):
         Communication, conflicts as DetectedIssue, and how many facts FHIR has no resource for. Raises NotFound."""
         access, subject = self._begin("export_fhir", "read", access, patient_subject(patient))
         graph = self._load(subject, known_at, true_at, access).graph
-        body = fhir.encode(fhir.collection(graph, self._clock()))
+        with uncollected():
+            body = fhir.encode(fhir.collection(graph, self._clock()))
         self._audit("export_fhir", access, subject, (*graph.facts, *graph.memories))
         return body
 
@@ -41,6 +43,7 @@ class Exporting(Door):
         information is recorded, never that there is none. Raises NotFound."""
         access, subject = self._begin("summary", "read", access, patient_subject(patient))
         graph = self._load(subject, known_at, true_at, access).graph
-        body = fhir.encode(fhir.summary(graph, self._clock()))
+        with uncollected():
+            body = fhir.encode(fhir.summary(graph, self._clock()))
         self._audit("summary", access, subject, (*graph.facts, *graph.memories))
         return body

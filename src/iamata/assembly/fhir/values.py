@@ -35,7 +35,9 @@ _CODE: Final = re.compile(r"\S+( \S+)*\Z")
 
 def clean(text: str) -> str:
     """A FHIR string: no control characters, no blanks around it."""
-    return "".join(c for c in text if c in "\t\n\r" or c >= " ").strip()
+    if not text.isprintable():
+        text = "".join(c for c in text if c in "\t\n\r" or c >= " ")
+    return text.strip()
 
 
 @cache
