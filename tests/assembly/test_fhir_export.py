@@ -122,6 +122,7 @@ def test_a_provenance_names_the_authors_the_documents_and_the_records_there(engi
     [condition] = of(bundle, "Condition")
     provenance = provenance_of(bundle, condition)
     author, assembler = provenance["agent"]
+    assert condition["recorder"] == {"type": "Practitioner", "display": "Dr Ames"}
     assert author["who"] == {"type": "Practitioner", "display": "Dr Ames"}
     assert author["type"]["coding"][0]["code"] == "author"
     assert author["role"] == [{"text": "clinician, system-reported"}]
@@ -213,6 +214,8 @@ def test_the_aspect_decides_what_a_medication_is(engine: Engine) -> None:
     assert [m["medicationCodeableConcept"]["text"] for m in of(bundle, "MedicationRequest")] == ["Lisinopril"]
     [metformin] = of(bundle, "MedicationStatement")
     assert metformin["medicationCodeableConcept"]["text"] == "Metformin"
+    [leo] = [e["fullUrl"] for e in bundle["entry"] if e["resource"]["resourceType"] == "Patient"]
+    assert metformin["informationSource"] == {"reference": leo, "type": "Patient"}
     assert provenance_of(bundle, metformin)["agent"][0]["role"] == [{"text": "patient, user-reported"}]
     assert [m["effectiveDateTime"] for m in of(bundle, "MedicationAdministration")] == ["2026-02-01"]
 

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from iamata.assembly.fhir import provenance
+from iamata.assembly.fhir.authors import who
 from iamata.assembly.fhir.provenance import entry, instant
 from iamata.assembly.fhir.rendering import Rendering, address, id_of, members_of, meta, roots, security
 from iamata.assembly.fhir.values import Json, absent, clean, concept, day, identifier, moment, put, words
@@ -155,7 +156,7 @@ def communication(rendering: Rendering, memory: Memory) -> Json:
     put(found, "sent", instant(memory.said_at) if memory.said_at else "")
     author = memory.attribution.author
     if author.role is not Role.UNKNOWN or memory.attribution.kind is not AttributionKind.UNDETERMINED:
-        found["sender"] = provenance.who(rendering, author)
+        found["sender"] = who(rendering.patient, author)
     found["payload"] = [{"contentString": clean(memory.quote)}]
     return found
 
@@ -207,7 +208,7 @@ def _side(rendering: Rendering, says: str, items: tuple[str, ...]) -> Json:
         root = graph.statements.get(item)
         if root is not None:
             author = graph.attributions.get(item)
-            named = provenance.who(rendering, author.author).get("display", "patient") if author else ""
+            named = who(rendering.patient, author.author).get("display", "patient") if author else ""
             detail += [
                 {"identifier": {"system": ROOT_SYSTEM, "value": each}} | ({"display": named} if named else {})
                 for each in roots_of(root)

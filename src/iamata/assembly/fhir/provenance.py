@@ -10,45 +10,20 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from iamata.assembly.fhir.authors import who
 from iamata.assembly.fhir.rendering import Rendering, address, id_of, members_of, meta
 from iamata.assembly.fhir.values import Json, clean, urn
-from iamata.model.attribution import Attribution, AttributionKind, Author, Role
+from iamata.model.attribution import Attribution, AttributionKind, Role
 from iamata.model.fact import Fact
 from iamata.model.memory import Memory
 from iamata.model.roots import ENGINE, RECORD_TAG
 
 _PARTS: Final = "http://terminology.hl7.org/CodeSystem/provenance-participant-type"
-_TYPES: Final = {
-    Role.PATIENT: "Patient",
-    Role.PROXY: "RelatedPerson",
-    Role.CLINICIAN: "Practitioner",
-    Role.COORDINATOR: "Practitioner",
-    Role.STAFF: "Practitioner",
-    Role.OPERATOR: "Practitioner",
-    Role.INSTRUMENT: "Device",
-    Role.AGENT: "Device",
-    Role.SOFTWARE: "Device",
-    Role.PHARMACY: "Organization",
-    Role.LAB: "Organization",
-    Role.PAYER: "Organization",
-    Role.INSTITUTION: "Organization",
-}
 
 
 def instant(at: datetime) -> str:
     """A moment of ours as a FHIR instant."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def who(rendering: Rendering, author: Author) -> Json:
-    """A Reference to an author: the patient as resource, others by type and name as their source gave it."""
-    if author.role is Role.PATIENT:
-        return rendering.patient | {"type": "Patient"}
-    found: Json = {}
-    if type := _TYPES.get(author.role):
-        found["type"] = type
-    found["display"] = clean(author.display) or clean(author.reference) or author.role.value
-    return found
 
 
 def _agent(part: str, said: Json, role: str = "") -> Json:
@@ -63,14 +38,17 @@ def agents(rendering: Rendering, attributions: Iterable[Attribution]) -> list[Js
     authors: list[Json] = []
     verifiers: list[Json] = []
     for each in attributions:
-        author = _agent("author", who(rendering, each.author), f"{each.author.role}, {each.kind}")
+        author = _agent("author", who(rendering.patient, each.author), f"{each.author.role}, {each.kind}")
         if each.kind is AttributionKind.UNDETERMINED and each.author.role is Role.UNKNOWN and not each.author.display:
             continue
         if each.on_behalf_of is not None:
-            author["onBehalfOf"] = who(rendering, each.on_behalf_of)
+            author["onBehalfOf"] = who(rendering.patient, each.on_behalf_of)
         if author not in authors:
             authors.append(author)
-        if each.verifier is not None and (held := _agent("verifier", who(rendering, each.verifier))) not in verifiers:
+        if (
+            each.verifier is not None
+            and (held := _agent("verifier", who(rendering.patient, each.verifier))) not in verifiers
+        ):
             verifiers.append(held)
     return [*authors, *verifiers, _agent("assembler", {"type": "Device", "display": ENGINE})]
 

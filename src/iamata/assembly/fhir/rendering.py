@@ -12,6 +12,7 @@ from typing import Final
 from uuid import UUID, uuid5
 
 from iamata.assembly.fhir import care, findings, medicines
+from iamata.assembly.fhir.authors import said_by
 from iamata.assembly.fhir.shapes import (
     ADMINISTRATION,
     DISPENSE,
@@ -178,6 +179,11 @@ class Rendering:
             put(found, element.name, _value(fact.value(element.field), element))
         for when in shape.times:
             found |= _time(members, fact, shape, when)
+        attributed = [self.graph.attributions[s.id] for s in members if s.id in self.graph.attributions]
+        for attribution in attributed:
+            if said := said_by(shape.type, attribution, self.patient):
+                found |= said
+                break
         if shape.type in _BEYOND:
             _BEYOND[shape.type](fact, found)
         self._references(members, shape, found)
