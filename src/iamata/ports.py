@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import msgspec
 
+from iamata.model.archive import Manifest, Moved
 from iamata.model.audit import AuditRecord
 from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
@@ -268,6 +269,17 @@ class Store(Protocol):
 
     def entries(self, subject: Subject) -> list[Entry]:
         """Every version of every entry of the subject, by id and version."""
+
+    # moving
+    def write_archive(self, to: IO[bytes], now: datetime, *, patient: str | None = None) -> Manifest:
+        """Write everything held of a patient, or without one everything that this store holds, as a ZIP
+        (docs/explanation/exports.md). Streams: memory does not grow with it, and `to` need not be seekable. A patient
+        who is gone leaves an archive without patients."""
+
+    def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:
+        """Take in an archive (seekable), once all of it is checked. Raises BadInput with the part that is damaged,
+        Conflict if a patient or entry is here with something else, or was erased here (but with `even_erased`): then
+        nothing is taken in."""
 
     # contexts, by reference
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...

@@ -289,6 +289,10 @@ ROUTES = {
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
+    "get /v1/patients/{patient_id}/$summary",
+    "get /v1/patients/{patient_id}/export",
+    "get /v1/export",
+    "post /v1/imports",
 }
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import iamata.model
 from iamata import InvalidValue, Speaker, Subject, Turn, patient
+from iamata.model.archive import ARCHIVE_FORMAT, ARCHIVE_VERSION, ArchiveKind, Manifest
 from iamata.model.attribution import (
     Attribution,
     AttributionKind,
@@ -178,6 +179,14 @@ WITH_MOMENTS: list[Any] = [
     Sighting("st_1", "en_1", Place("/entry/0"), NOW),
     Retraction("ehr", NOW),
     Rereading(number=1, at=NOW, documents=frozenset({"en_1"})),
+    Manifest(
+        format=ARCHIVE_FORMAT,
+        version=ARCHIVE_VERSION,
+        kind=ArchiveKind.WORKSPACE,
+        made_at=NOW,
+        patients=(),
+        parts=(),
+    ),
     memory(),
     entry(),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),

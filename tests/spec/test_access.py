@@ -6,6 +6,7 @@ Every read of `Engine` is walked; a new one must be added here.
 from __future__ import annotations
 
 import inspect
+import io
 import json
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -62,6 +63,9 @@ WRITES = {
     "withdraw_ruling",
     "adjudicate",
     "put_entry",
+    # For who sees everything, or for nobody: see test_archives_of_patients.
+    "export_archive",
+    "import_archive",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -181,6 +185,13 @@ class Walk:
 
     def entries(self) -> Iterator[Any]:
         yield self.engine.entries(Subject(Scope.ORGANIZATION, "clinic"), access=self.access)
+
+    def export_fhir(self) -> Iterator[Any]:
+        yield self.engine.export_fhir(self.id, access=self.access).decode()
+        yield self.engine.export_fhir(self.id, known_at=NOW, access=self.access).decode()
+
+    def summary(self) -> Iterator[Any]:
+        yield self.engine.summary(self.id, access=self.access).decode()
 
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
@@ -455,6 +466,8 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
         "adjudicate": lambda: engine.adjudicate("p", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
+        "export_archive": lambda: engine.export_archive(io.BytesIO(), "p", access=access),
+        "import_archive": lambda: engine.import_archive(io.BytesIO(), access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import io
 import json
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
+import msgspec
 import pytest
 from spec_patients import NOW, HandClock, condition, order
 
@@ -133,6 +135,10 @@ VERBS: dict[str, tuple[Call, str]] = {
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
+    "export_fhir": (lambda e, a: e.export_fhir("p", access=a), "patient/p"),
+    "summary": (lambda e, a: e.summary("p", access=a), "patient/p"),
+    "export_archive": (lambda e, a: e.export_archive(io.BytesIO(), "p", access=a), "patient/p"),
+    "import_archive": (lambda e, a: e.import_archive(an_archive(e), access=a), ""),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
 }
 
@@ -149,6 +155,12 @@ def a_memory(engine: Engine) -> str:
     if not engine.graph("p").memories:
         engine.append("p", "w", [Turn(Speaker.PATIENT, "I stopped lisinopril.")])
     return min(engine.graph("p").memories)
+
+
+def an_archive(engine: Engine) -> io.BytesIO:
+    out = io.BytesIO()
+    engine.export_archive(out, "p")
+    return out
 
 
 def a_ruling(engine: Engine) -> str:
@@ -177,8 +189,8 @@ def test_every_verb_leaves_a_record_of_who_why_about_whom_and_what_was_decided(
     filled: Engine, clock: HandClock
 ) -> None:
     for name, (call, subject) in VERBS.items():
-        if name == "put_entry":
-            continue  # the entry is there already: see the next test
+        if name in ("put_entry", "import_archive"):
+            continue  # the entry is there already, an archive is of no one patient: see the next tests
         before = len(records(filled, "operator/dr-lee"))
         call(filled, DOCTOR)
         mine = records(filled, "operator/dr-lee")
@@ -193,6 +205,14 @@ def test_a_written_entry_is_recorded_with_its_id(engine: Engine) -> None:
     VERBS["put_entry"][0](engine, DOCTOR)
     [written] = records(engine, "operator/dr-lee")
     assert (written.action, written.subject, written.items) == ("put_entry", "organization/clinic", ("e",))
+
+
+def test_an_archive_that_was_taken_in_is_recorded_with_its_patients(filled: Engine, open_engine: Any) -> None:
+    owner = msgspec.structs.replace(DOCTOR, patients=None)
+    there = open_engine("there")
+    there.import_archive(an_archive(filled), access=owner)
+    [taken] = [r for r in records(there, "operator/dr-lee") if r.allowed]
+    assert (taken.action, taken.subject, taken.items) == ("import_archive", "", ("p",))
 
 
 def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
@@ -210,6 +230,7 @@ def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
             ("principal-may-not-write",),
             ("no-relation-to-patient",),
             ("audit-is-read-by-owners",),
+            ("archives-are-for-owners",),
         ), name
 
 
@@ -226,7 +247,7 @@ def test_what_was_served_is_recorded_by_id(filled: Engine) -> None:
 def test_no_record_holds_patient_content(filled: Engine) -> None:
     """Names, diagnoses, doses, questions, paths with words in them: a unique word stands in all of them."""
     for name, (call, _) in VERBS.items():
-        if name not in ("put_entry", "delete_patient"):
+        if name not in ("put_entry", "delete_patient", "import_archive"):
             call(filled, DOCTOR)
     filled.browse(f"/patient/p/conditions/active/{CANARY.lower()}-{only_condition(filled)[-4:]}/", access=DOCTOR)
     for wrong in (f"/patient/p/{CANARY}", f"/patient/p/{CANARY}/../x"):

@@ -22,6 +22,7 @@ from iamata.model.fact import Fact
 from iamata.model.graph import Graph
 from iamata.model.link import Link, LinkType
 from iamata.model.memory import Memory, MemoryKind
+from iamata.model.roots import roots_of
 from iamata.model.statement import EVENT_KINDS, Aspect, Kind, Polarity, Standing, Statement, Verification
 
 # Times at which somebody stood behind a statement; `prepared` and `handed-over` tell of documents, not of entries.
@@ -198,7 +199,7 @@ class Witnesses:
         attribution = self.graph.attributions.get(statement.id, _UNATTRIBUTED)
         author_keys = self._author_keys(attribution, statement.source)
         keys = set(author_keys)
-        keys.add(f"digest {statement.digest}")
+        keys.update(f"digest {root}" for root in roots_of(statement))
         keys.update(f"record {identifier}" for identifier in statement.identifiers if identifier.value)
         keys.update(self._content_keys(statement, attribution.author.role))
         denies = (

@@ -32,6 +32,7 @@ _WRITES = (
 _MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling", "adjudicate")
 _ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
+_ACTS |= dict.fromkeys(("export_archive", "import_archive"), "move")
 
 
 class Door:
@@ -90,7 +91,7 @@ class Door:
                 items=items[:1000],
             )
         )
-        if act in ("write", "decide"):  # recorded before the answer leaves (design 10)
+        if act in ("write", "decide", "move"):  # recorded before the answer leaves (design 10)
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:

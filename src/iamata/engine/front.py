@@ -11,7 +11,9 @@ from typing import Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
+from iamata.engine.exporting import Exporting
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
+from iamata.engine.moving import Moving
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
@@ -20,7 +22,7 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
+class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Exporting, Moving):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

@@ -22,6 +22,7 @@ from iamata.formation.recorded.inferred import inferred, rule_of, rules_about
 from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.replacement import may_replace
 from iamata.formation.recorded.resolving import Resolved, names_of, resolve
+from iamata.formation.recorded.returned import any_copies
 from iamata.formation.recorded.said import Said
 from iamata.model.document import Document
 from iamata.model.fact import Fact
@@ -50,7 +51,7 @@ def grow(
     is new alone. `before` is used up either way: it must not be asked again. `mentions` as for `pipeline.fold`."""
     moment = before.graph.moment
     more = _more(before.held, held)
-    if more is None or moment.known_at is not None:
+    if more is None or moment.known_at is not None or before.copies or any_copies(more.statements):
         return None
     sightings = pipeline.sightings_of(held, more.sightings, moment)
 

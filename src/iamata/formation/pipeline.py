@@ -25,6 +25,7 @@ from iamata.formation.recorded.inferred import inferred
 from iamata.formation.recorded.relationships import explicit
 from iamata.formation.recorded.replacement import replaced_with_documents
 from iamata.formation.recorded.resolving import Around, Resolved, kept_by_name, past_of, resolve
+from iamata.formation.recorded.returned import any_copies, returned
 from iamata.formation.recorded.rulings import Rulings, in_force
 from iamata.formation.recorded.said import Said, said
 from iamata.formation.recorded.supersession import deleted, superseded
@@ -47,7 +48,7 @@ from iamata.model.stamp import Moment
 from iamata.model.statement import SUPPORTING_KINDS, Aspect, Kind, Label, Reference, Statement
 
 # Changes whenever the same statements could fold to something else.
-FOLD_VERSION = f"fold/4 {EXTRACTED_BY}"
+FOLD_VERSION = f"fold/5 {EXTRACTED_BY}"
 # References that stand for the concept of their statement.
 _NAMING = frozenset({"medicationReference", "medication", "device"})
 # A date later than `true_at` on one of these means that nobody had said it by then; on one of the others that it had
@@ -67,7 +68,7 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
     """A graph, and what it was worked out from: enough to see what a few more statements change (`growth`).
 
     `touching` are the references that lead somewhere, by either end; `items` what each statement
-    that can be a fact comes to, by id.
+    that can be a fact comes to, by id; `copies` says whether anything held is a copy of what may come.
     """
 
     held: Held
@@ -81,6 +82,7 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
     cells: Cells
     things: Things
     looked_for: set[tuple[Kind, str]]
+    copies: bool
 
 
 def form(
@@ -108,16 +110,23 @@ def fold(
     raw, held = held, as_read(held, moment.known_at)
     sightings = sightings_of(held, held.sightings, moment)
     rulings = in_force(held.rulings, moment.known_at)
+    known_talk = [m for m in held.memories if moment.known_at is None or m.received_at <= moment.known_at]
+    back = returned(held.statements, known_talk, sightings)
     statements = [
         s
         for s in held.statements
-        if s.id in sightings and visible(s.labels) and dated_by(s, moment) and s.source not in rulings.foreign
+        if s.id in sightings
+        and s.id not in back
+        and visible(s.labels)
+        and dated_by(s, moment)
+        and s.source not in rulings.foreign
     ]
     statements.sort(key=lambda s: s.digest)
     passages = {p.id: p for p in held.passages if p.id in sightings and visible(p.labels)}
     last_seen = {s.id: max(seen.received_at for seen in sightings[s.id]) for s in statements}
     replaced = superseded(statements, last_seen)
     gone = deleted(statements, replaced)
+    gone |= {(s.source, s.provenance.record.key) for s in back.values() if s.provenance.record.key}
     passages = {id: p for id, p in passages.items() if (p.provenance.source, p.provenance.record.key) not in gone}
     urls = {s.id: called(sightings[s.id]) for s in statements}
     directory = Directory(statements, superseded=frozenset(replaced), urls=urls)
@@ -199,6 +208,7 @@ def fold(
         cells=cells,
         things=things,
         looked_for=kept_by_name(items, outdated_ids, replaced),
+        copies=any_copies(held.statements),
     )
 
 

@@ -20,6 +20,7 @@ _READS = "read"
 _WRITES = "write"
 _AUDITS = "audit"
 _DECIDES = "decide"
+_MOVES = "move"
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -30,8 +31,10 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(access: Access, act: str, subject: Subject | None) -> Decision:
-    """`act` is `read`, `write`, `decide` (rule on records) or `audit` (read the audit log); `subject` None: a listing,
-    filtered afterwards."""
+    """`act` is `read`, `write`, `decide` (rule on records), `audit` (read the audit log) or `move` (archives of all
+    that is held); `subject` None: a listing, filtered afterwards."""
+    if act == _MOVES:
+        return _moves(access, subject)
     if act == _AUDITS:
         return Decision("owner" in access.roles, ("owner" if "owner" in access.roles else "audit-is-read-by-owners",))
     if act in (_WRITES, _DECIDES) and not access.may_write:
@@ -51,6 +54,19 @@ def decide(access: Access, act: str, subject: Subject | None) -> Decision:
     if subject.scope is Scope.ORGANIZATION and act == _READS:
         return Decision(True, ("organization-knowledge-is-read-by-its-operators",))
     return Decision(False, ("not-own-scope",))
+
+
+def _moves(access: Access, subject: Subject | None) -> Decision:
+    """An archive holds bytes and keys, which no label can be taken out of: it is for who sees everything there is."""
+    if not access.may_write:
+        return Decision(False, ("principal-may-not-write",))
+    if "owner" not in access.roles:
+        return Decision(False, ("archives-are-for-owners",))
+    if access.withheld:
+        return Decision(False, ("something-may-be-withheld",))
+    if access.patients is not None and (subject is None or subject.id not in access.patients):
+        return Decision(False, ("no-relation-to-every-patient",))
+    return Decision(True, ("owner",))
 
 
 def require(access: Access, act: str, subject: Subject | None) -> Decision:

@@ -4,10 +4,12 @@ own module."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
+from typing import IO
 
 from iamata.errors import Conflict, NotFound
+from iamata.model.archive import ArchiveKind, Manifest, Moved
 from iamata.model.audit import AuditRecord
 from iamata.model.document import Receipt
 from iamata.model.entry import Entry
@@ -19,7 +21,7 @@ from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, codec, erasing, forming, reading, rereading, talk
+from iamata.store import accepting, archiving, codec, erasing, forming, reading, rereading, talk
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
 from iamata.store.database import Database
 from iamata.store.schema import migrations
@@ -169,6 +171,23 @@ class DatabaseStore:
         with self._database.reading() as tx:
             rows = tx.rows("entries", scope=subject.scope.value, subject=subject.id)
         return [codec.entries.decode(body) for (body,) in rows]
+
+    # moving
+    def write_archive(self, to: IO[bytes], now: datetime, *, patient: str | None = None) -> Manifest:
+        kind = ArchiveKind.WORKSPACE if patient is None else ArchiveKind.AS_RECEIVED
+        patients = self._every_patient() if patient is None else [patient]
+        return archiving.write(self._database, self.keys, self._random_bytes, to, patients, kind, now)
+
+    def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:
+        archive = archiving.Archive(file)
+        archive.check()
+        return archiving.take_in(self._database, self.keys, self._random_bytes, archive, now, even_erased=even_erased)
+
+    def _every_patient(self) -> Iterator[str]:
+        offset = 0
+        while page := self.patients(offset=offset, limit=1000)[0]:
+            yield from (row.id for row in page)
+            offset += len(page)
 
     # contexts, by reference
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None:

@@ -18,6 +18,7 @@ from iamata.model.document import IntakeLine, Reason
 from iamata.model.identifiers import IdMint
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place
+from iamata.model.roots import copied
 from iamata.model.scope import Subject
 from iamata.model.sighting import Sighting
 from iamata.model.statement import Statement
@@ -103,6 +104,9 @@ def _parsed(found: Entries, format: str, reader: Reader, document: str, received
         for statement, pointer in reading.statements:
             statements.setdefault(statement.id, statement)
             sightings.append(Sighting(statement.id, document, Place(pointer), received_at))
+    copies = sum(bool(copied(statement)) for statement in statements.values())
+    if copies:
+        found.warnings.append(f"{copies} records are copies from an export of iamata: what is held already counts once")
     return Parsed(
         format=format,
         statements=tuple(statements.values()),

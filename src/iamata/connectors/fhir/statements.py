@@ -30,6 +30,7 @@ from iamata.connectors.fhir.values import (
     boolean,
     choice,
     mapping,
+    objects,
     string,
     strings,
 )
@@ -40,6 +41,7 @@ from iamata.model.document import IntakeLine, Outcome, Reason
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.passage import Passage
 from iamata.model.provenance import Provenance, RecordIdentity
+from iamata.model.roots import ASSEMBLED_TAG, ENGINE, EXPORT_TAG
 from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
@@ -93,6 +95,11 @@ class Reader:
         if how is None and not answered:
             line = ignored(item.type, item.place, Reason.UNSUPPORTED, label=item.label, detail=_unsupported(item.type))
             return Reading([], [], [line])
+        if _assembled(item):
+            why = "assembled for an export of ours from what its other items say"
+            return Reading(
+                [], [], [ignored(kind_of_line(item.type), item.place, Reason.EMPTY, label=item.type, detail=why)]
+            )
         try:
             why = _unusable(item)
             if why:
@@ -139,6 +146,7 @@ class Reader:
         return Reading([(statement, deletion.place)], [], [line])
 
     def _item(self, item: Item, how: Mapping, is_subject: bool) -> Reading:
+        item = _without_our_notes(item)
         resource, values = item.resource, self._values
         draft = Draft(
             kind=kind_of(item.type, resource, how.kind),
@@ -339,6 +347,25 @@ class Reader:
             return IntakeLine(str(kind), item.place, Outcome.TEXT_ONLY, label=item.label, detail="; ".join(details))
         details.append("says nothing")
         return ignored(str(kind), item.place, Reason.EMPTY, label=item.label, detail="; ".join(details))
+
+
+def _without_our_notes(item: Item) -> Item:
+    """An item of an export of ours without what the engine noted on it: nobody's words."""
+    held = item.resource.get("note") if EXPORT_TAG.encode() in item.canonical else None
+    if not isinstance(held, list):
+        return item
+    kept = [note for note in held if not (isinstance(note, dict) and note.get("authorString") == ENGINE)]
+    resource = {name: value for name, value in item.resource.items() if name != "note"}
+    return msgspec.structs.replace(item, resource=resource | ({"note": kept} if kept else {}))
+
+
+def _assembled(item: Item) -> bool:
+    """Was it made for an export of ours (a conflict, a composition), so that nobody else says it?"""
+    tag = f"{EXPORT_TAG}|{ASSEMBLED_TAG}"
+    meta = item.resource.get("meta") if EXPORT_TAG.encode() in item.canonical else None
+    return isinstance(meta, dict) and any(
+        f"{string(each, 'system')}|{string(each, 'code')}" == tag for _index, each in objects(meta, "tag")
+    )
 
 
 def _evidence_as_sent(found: tuple[AuthorshipEvidence, ...], item: Item) -> tuple[AuthorshipEvidence, ...]:

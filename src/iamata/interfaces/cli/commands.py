@@ -9,6 +9,7 @@ import typer
 from iamata.interfaces.cli import (
     deciding,
     ingesting,
+    moving,
     pulling,
     reading,
     remembering,
@@ -55,6 +56,7 @@ def _root(
 
 
 _START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
+_MOVE = "Take elsewhere"
 
 app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_IN)(ingesting.ingest)
@@ -76,6 +78,8 @@ app.command(rich_help_panel=_DECIDE)(remembering.rulings)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
+app.command(rich_help_panel=_MOVE)(moving.export)
+app.command("import", rich_help_panel=_MOVE)(moving.import_)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)
