@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
 
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
@@ -279,5 +279,13 @@ class Store(Protocol):
 
     def audit_flush(self) -> None: ...
     def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]: ...
-    def audit_verify(self) -> list[str]:
-        """Faults of the chains (changed, missing or reordered records); empty when whole."""
+    def audit_count(self, subject: str | None = None) -> int: ...
+    def audit_verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
+        """Faults of the chains (changed, missing or reordered records), and what is no longer as this checkpoint says;
+        empty when whole."""
+
+    def audit_checkpoint(self, now: datetime) -> Checkpoint:
+        """All chains as they are now, signed. Raises Conflict where a head does not belong to its chain."""
+
+    def audit_export(self, now: datetime) -> Iterator[bytes]:
+        """The whole log as lines of JSON that end with a checkpoint."""

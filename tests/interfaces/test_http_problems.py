@@ -289,6 +289,8 @@ ROUTES = {
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
+    "get /v1/audit",
+    "get /v1/audit/checkpoint",
 }
 
 

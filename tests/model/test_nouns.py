@@ -26,7 +26,7 @@ from iamata.model.attribution import (
     Part,
     Role,
 )
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.clinical_time import Clock, Timed, parse_time
 from iamata.model.coding import CodedText, Coding, Quantity
 from iamata.model.conflict import Conflict, ConflictKind, Side
@@ -180,6 +180,7 @@ WITH_MOMENTS: list[Any] = [
     Rereading(number=1, at=NOW, documents=frozenset({"en_1"})),
     memory(),
     entry(),
+    Checkpoint(at=NOW, heads=(), key="00"),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),
     RULING,
     ADJUDICATION,

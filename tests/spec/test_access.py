@@ -181,6 +181,18 @@ class Walk:
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
 
+    def audit_page(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_page(access=self.access))
+
+    def audit_checkpoint(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_checkpoint(access=self.access))
+
+    def audit_export(self) -> Iterator[Any]:
+        yield self.tried(lambda: list(self.engine.audit_export(access=self.access)))
+
+    def audit_verify(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_verify(access=self.access))
+
     def tried(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
@@ -327,7 +339,15 @@ def test_a_context_of_one_reader_does_not_open_its_citations_to_another(pair: tu
 # ------------------------------------------------------------------- no relation
 
 STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset({"other"}))
-OF_NO_PATIENT = {"patients", "entries", "audit_records"}
+OF_NO_PATIENT = {
+    "patients",
+    "entries",
+    "audit_records",
+    "audit_page",
+    "audit_checkpoint",
+    "audit_export",
+    "audit_verify",
+}
 
 
 def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:

@@ -12,11 +12,14 @@ import pytest
 from spec_patients import NOW, HandClock, condition, order
 
 from iamata import Access, BadInput, ContextRequest, Engine, IamataError, Speaker, Subject, Turn, patient
+from iamata.engine.origin import came_through
 from iamata.engine.talking import Talk
 from iamata.engine.writing import Sent
+from iamata.interfaces.wire import failures
+from iamata.interfaces.wire.audits import audit_event, encoded
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, DoorName
 from iamata.model.entry import Entry, EntryKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
@@ -45,6 +48,7 @@ RECORDED_AS = {
     "ingest_export": "ingest",
     "append_many": "append",
     "append_transcript": "append",
+    "audit_page": "audit_records",
 }
 
 Call = Callable[[Engine, Access], Any]
@@ -130,6 +134,10 @@ VERBS: dict[str, tuple[Call, str]] = {
     "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
     "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
+    "audit_page": (lambda e, a: e.audit_page(access=a), ""),
+    "audit_checkpoint": (lambda e, a: e.audit_checkpoint(access=a), ""),
+    "audit_export": (lambda e, a: list(e.audit_export(access=a)), ""),
+    "audit_verify": (lambda e, a: e.audit_verify(access=a), ""),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
@@ -275,3 +283,57 @@ def test_the_log_outlives_the_patient_and_stays_whole(filled: Engine) -> None:
     assert records(filled, "operator/dr-lee")[0].action == "delete_patient"
     assert filled.audit_records(subject="patient/p")[-1].action == "ingest"
     assert filled.doctor()["audit"] == "whole"
+
+
+def test_no_verb_lets_patient_content_into_a_log_an_error_or_the_exported_log(
+    filled: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Every verb is called with the canary in what it is given, then again so that it fails; everything that was
+    logged, raised and recorded is looked through. There are no metrics yet."""
+    caplog.set_level(0)
+    nobody = Access(kind=PrincipalKind.AGENT, id="bot", patients=frozenset(), may_write=False)
+    told: list[str] = []
+    for name, (call, _) in VERBS.items():
+        for access in (DOCTOR, nobody) if name not in ("put_entry", "delete_patient") else (nobody,):
+            try:
+                call(filled, access)
+            except IamataError as error:
+                told += [str(error), repr(error.args)]
+    for wrong in (
+        lambda: filled.explain("p", CANARY),
+        lambda: filled.document("p", CANARY),
+        lambda: filled.session("p", CANARY),
+        lambda: filled.ingest("p", b"{" + CANARY.encode()),
+        lambda: filled.append_transcript("p", f"{CANARY}: {CANARY}".encode(), session="w"),
+        lambda: filled.rule("p", RulingKind.SAME, CANARY, CANARY),
+    ):
+        with pytest.raises(IamataError) as error:
+            wrong()
+        told.append(failures.message(error.value))
+    exported = b"".join(filled.audit_export()).decode()
+    events = "".join(encoded(audit_event(each)) for each in filled.audit_records(per_page=1000))
+    everything = "\n".join([*told, caplog.text, exported, events, str(filled.doctor())]).lower()
+    assert len(everything) > 10_000
+    assert CANARY.lower() not in everything
+    assert "2001-02-03" not in everything
+
+
+def test_a_record_says_its_class_and_through_which_door_it_came(filled: Engine) -> None:
+    for name, (call, _) in VERBS.items():
+        if name != "put_entry":
+            call(filled, DOCTOR)
+            newest = records(filled, "operator/dr-lee")[0]
+            assert newest.door == "python", name
+            assert newest.act == CLASSES.get(newest.action, "read"), name
+    with came_through(DoorName.HTTP, "request-7"):
+        filled.put_patient("q")
+    [record] = filled.audit_records(per_page=1)
+    assert (record.door, record.request) == ("http", "request-7")
+
+
+CLASSES = {
+    **dict.fromkeys(("put_patient", "ingest", "append", "record_calls", "reread", "retract", "put_entry"), "write"),
+    **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate"), "decide"),
+    **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
+    "delete_patient": "erase",
+}

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
+from iamata.engine.origin import current
 from iamata.errors import IamataError, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import Act, AuditRecord, DoorName
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
@@ -31,7 +32,14 @@ _WRITES = (
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling", "adjudicate")
-_ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
+_AUDITS = ("audit_records", "audit_checkpoint", "audit_export", "audit_verify")
+_ACTS = {
+    **dict.fromkeys(_WRITES, "write"),
+    **dict.fromkeys(_DECIDES, "decide"),
+    **dict.fromkeys(_AUDITS, "audit"),
+}
+# The class of a record where it is another than the act that policy decides about.
+_CLASSES = {"delete_patient": Act.ERASE}
 
 
 class Door:
@@ -47,6 +55,7 @@ class Door:
         ids: Callable[[], str],
         model: LanguageModel | None = None,
         model_for: frozenset[str] = frozenset(),
+        door: DoorName = DoorName.PYTHON,
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
@@ -54,6 +63,7 @@ class Door:
         self._ids = ids
         self._model = model
         self._model_for = model_for
+        self._door = door
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -77,6 +87,7 @@ class Door:
         allowed: bool = True,
     ) -> None:
         act = _ACTS.get(action, "read")
+        origin = current()
         self._store.audit(
             AuditRecord(
                 at=self._clock(),
@@ -88,6 +99,9 @@ class Door:
                 allowed=allowed,
                 reasons=policy.decide(access, act, subject).reasons,
                 items=items[:1000],
+                act=_CLASSES.get(action, act),
+                door=origin.door if origin else self._door,
+                request=origin.request if origin else "",
             )
         )
         if act in ("write", "decide"):  # recorded before the answer leaves (design 10)

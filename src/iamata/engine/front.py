@@ -11,16 +11,18 @@ from typing import Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
+from iamata.engine.auditing import Auditing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.talking import Talking
+from iamata.model.audit import DoorName
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
+class Engine(Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -39,6 +41,7 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
+        door: DoorName = DoorName.PYTHON,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
@@ -47,12 +50,13 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
-        `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
+        `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
+        the audit log says of requests that name no other.
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
-        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for))
+        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for), door=door)
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""

@@ -19,7 +19,6 @@ from iamata.errors import BadInput, Gone, NotFound
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
 from iamata.model.access import Access
-from iamata.model.audit import AuditRecord
 from iamata.model.conflict import Conflict
 from iamata.model.context import Context, ContextRequest
 from iamata.model.decision import Decision, Verdict
@@ -338,15 +337,6 @@ class Reading(Door):
         access, subject = self._begin("entries", "read", access, subject)
         found = [e for e in self._store.entries(subject) if known_at is None or e.recorded_at <= known_at]
         self._audit("entries", access, subject, tuple(entry.id for entry in found))
-        return found
-
-    def audit_records(
-        self, *, subject: str | None = None, page: int = 0, per_page: int = 100, access: Access | None = None
-    ) -> list[AuditRecord]:
-        """Who did what, newest first. Only for the owner."""
-        access, _ = self._begin("audit_records", "audit", access, None)
-        found = self._store.audit_records(subject=subject, offset=page * per_page, limit=per_page)
-        self._audit("audit_records", access, None)
         return found
 
     def doctor(self) -> dict[str, str]:

@@ -4,11 +4,11 @@ own module."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 
 from iamata.errors import Conflict, NotFound
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.document import Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
@@ -195,8 +195,17 @@ class DatabaseStore:
     def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]:
         return self._audit.records(subject, offset, limit)
 
-    def audit_verify(self) -> list[str]:
-        return self._audit.verify()
+    def audit_count(self, subject: str | None = None) -> int:
+        return self._audit.count(subject)
+
+    def audit_verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
+        return self._audit.verify(checkpoint)
+
+    def audit_checkpoint(self, now: datetime) -> Checkpoint:
+        return self._audit.checkpoint(now)
+
+    def audit_export(self, now: datetime) -> Iterator[bytes]:
+        return self._audit.export(now)
 
     def _sealer(self, patient: str) -> Sealer | None:
         key = self.keys.get(patient)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from iamata.interfaces.cli import (
+    auditing,
     deciding,
     ingesting,
     pulling,
@@ -54,7 +55,15 @@ def _root(
     """
 
 
-_START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
+_START, _IN, _LOOK, _ASK, _DECIDE, _GOVERN, _RUN = (
+    "Start here",
+    "Put in",
+    "Look around",
+    "Ask",
+    "Decide",
+    "Govern",
+    "Run",
+)
 
 app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_IN)(ingesting.ingest)
@@ -76,6 +85,7 @@ app.command(rich_help_panel=_DECIDE)(remembering.rulings)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
+app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iamata.errors import NotFound
+from iamata.model.audit import DoorName
 from iamata.settings import Settings, terminology_folder
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def in_memory(db: str | None) -> Engine:
     """An empty engine that leaves nothing behind, with the terminologies that the database would have."""
     from iamata.engine import Engine
 
-    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)))
+    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)), door=DoorName.CLI)
 
 
 def to_write(db: str | None) -> Engine:
@@ -58,4 +59,5 @@ def to_write(db: str | None) -> Engine:
         terminology=terminology_folder(found),
         model=model_of(found),
         model_for=found.listed("model_for"),
+        door=DoorName.CLI,
     )
