@@ -34,6 +34,7 @@ from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.erasure import Erasable
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -62,6 +63,10 @@ WRITES = {
     "withdraw_ruling",
     "adjudicate",
     "put_entry",
+    "erase",
+    "prove_erasure",
+    "set_hold",
+    "lift_hold",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -192,6 +197,15 @@ class Walk:
 
     def audit_verify(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_verify(access=self.access))
+
+    def holds(self) -> Iterator[Any]:
+        yield self.engine.holds(self.id, access=self.access)
+
+    def erasures(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.erasures(access=self.access))
+
+    def verify_erasure(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.verify_erasure(access=self.access))
 
     def tried(self, call: Callable[[], Any]) -> Any:
         try:
@@ -347,6 +361,8 @@ OF_NO_PATIENT = {
     "audit_checkpoint",
     "audit_export",
     "audit_verify",
+    "erasures",
+    "verify_erasure",
 }
 
 
@@ -404,6 +420,10 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.retract(id, "ehr", access=STRANGER),
             lambda id=id: engine.rule(id, RulingKind.NOT_THIS_PATIENT, "st_x", access=STRANGER),
             lambda id=id: engine.withdraw_ruling(id, "ru_x", access=STRANGER),
+            lambda id=id: engine.erase(id, Erasable.SESSION, "s", access=STRANGER),
+            lambda id=id: engine.prove_erasure(id, access=STRANGER),
+            lambda id=id: engine.set_hold(id, "a claim", access=STRANGER),
+            lambda id=id: engine.lift_hold(id, "ho_x", "settled", access=STRANGER),
         ):
             with pytest.raises(NotAllowed) as refusal:
                 write()
@@ -470,6 +490,10 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "rule": lambda: engine.rule("p", RulingKind.NOT_THIS_PATIENT, statement, access=access),
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
         "adjudicate": lambda: engine.adjudicate("p", access=access),
+        "erase": lambda: engine.erase("p", Erasable.SESSION, "s", access=access),
+        "prove_erasure": lambda: engine.prove_erasure("p", access=access),
+        "set_hold": lambda: engine.set_hold("p", "a claim", access=access),
+        "lift_hold": lambda: engine.lift_hold("p", "ho_x", "settled", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
     }
     assert writes.keys() == WRITES

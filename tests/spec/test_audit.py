@@ -21,6 +21,7 @@ from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord, DoorName
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.erasure import Erasable
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -33,7 +34,7 @@ DOCTOR = Access(
     on_behalf_of="clinic",
     roles=("owner",),
     purpose=Purpose.OPERATIONS,
-    patients=frozenset({"p", "q"}),
+    patients=frozenset({"p", "q", "victim"}),
 )
 # These act for no reader: they open and close, form what was accepted and audited, and say how the engine is.
 WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
@@ -49,6 +50,7 @@ RECORDED_AS = {
     "append_many": "append",
     "append_transcript": "append",
     "audit_page": "audit_records",
+    "prove_erasure": "delete_patient",
 }
 
 Call = Callable[[Engine, Access], Any]
@@ -133,6 +135,13 @@ VERBS: dict[str, tuple[Call, str]] = {
     "session": (lambda e, a: e.session("p", "s", access=a), "patient/p"),
     "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
     "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
+    "set_hold": (lambda e, a: e.set_hold("q", CANARY, access=a), "patient/q"),
+    "lift_hold": (lambda e, a: e.lift_hold("q", a_hold(e), CANARY, access=a), "patient/q"),
+    "holds": (lambda e, a: e.holds("q", access=a), "patient/q"),
+    "erase": (lambda e, a: e.erase("p", Erasable.SESSION, a_session(e), access=a), "patient/p"),
+    "prove_erasure": (lambda e, a: e.prove_erasure(a_victim(e), words=(CANARY,), access=a), "patient/victim"),
+    "erasures": (lambda e, a: e.erasures(access=a), ""),
+    "verify_erasure": (lambda e, a: e.verify_erasure(access=a), ""),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
     "audit_page": (lambda e, a: e.audit_page(access=a), ""),
     "audit_checkpoint": (lambda e, a: e.audit_checkpoint(access=a), ""),
@@ -160,6 +169,22 @@ def a_memory(engine: Engine) -> str:
 
 def a_ruling(engine: Engine) -> str:
     return engine.rule("p", RulingKind.NOT_THIS_PATIENT, a_statement(engine)).id
+
+
+def a_hold(engine: Engine) -> str:
+    engine.put_patient("q")
+    return engine.set_hold("q", CANARY).id
+
+
+def a_session(engine: Engine) -> str:
+    name = f"erased-{len(engine.audit_records(per_page=1000))}"
+    engine.append("p", name, [Turn(Speaker.PATIENT, f"I have {CANARY}.")])
+    return name
+
+
+def a_victim(engine: Engine) -> str:
+    engine.put_patient("victim")
+    return "victim"
 
 
 def records(engine: Engine, by: str) -> list[AuditRecord]:
@@ -333,7 +358,8 @@ def test_a_record_says_its_class_and_through_which_door_it_came(filled: Engine) 
 
 CLASSES = {
     **dict.fromkeys(("put_patient", "ingest", "append", "record_calls", "reread", "retract", "put_entry"), "write"),
-    **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate"), "decide"),
+    **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold"), "decide"),
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
-    "delete_patient": "erase",
+    **dict.fromkeys(("erasures", "verify_erasure"), "audit"),
+    **dict.fromkeys(("delete_patient", "erase"), "erase"),
 }

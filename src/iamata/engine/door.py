@@ -9,10 +9,11 @@ from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.engine.origin import current
-from iamata.errors import IamataError, NotFound
+from iamata.errors import Gone, IamataError, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.audit import Act, AuditRecord, DoorName
+from iamata.model.erasure import Erasable
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
@@ -31,15 +32,23 @@ _WRITES = (
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
-_AUDITS = ("audit_records", "audit_checkpoint", "audit_export", "audit_verify")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "erase", "set_hold", "lift_hold", "retention_apply")
+_AUDITS = (
+    "audit_records",
+    "audit_checkpoint",
+    "audit_export",
+    "audit_verify",
+    "erasures",
+    "verify_erasure",
+    "retention_preview",
+)
 _ACTS = {
     **dict.fromkeys(_WRITES, "write"),
     **dict.fromkeys(_DECIDES, "decide"),
     **dict.fromkeys(_AUDITS, "audit"),
 }
 # The class of a record where it is another than the act that policy decides about.
-_CLASSES = {"delete_patient": Act.ERASE}
+_CLASSES = {"delete_patient": Act.ERASE, "erase": Act.ERASE, "retention_apply": Act.ERASE}
 
 
 class Door:
@@ -85,6 +94,7 @@ class Door:
         items: tuple[str, ...] = (),
         *,
         allowed: bool = True,
+        reasons: tuple[str, ...] = (),
     ) -> None:
         act = _ACTS.get(action, "read")
         origin = current()
@@ -97,7 +107,7 @@ class Door:
                 action=action,
                 subject=str(subject) if subject else "",
                 allowed=allowed,
-                reasons=policy.decide(access, act, subject).reasons,
+                reasons=reasons or policy.decide(access, act, subject).reasons,
                 items=items[:1000],
                 act=_CLASSES.get(action, act),
                 door=origin.door if origin else self._door,
@@ -110,6 +120,26 @@ class Door:
     def _registered(self, patient: str) -> None:
         if self._store.patient(patient) is None:
             raise NotFound(what="patient", id=patient)
+
+    def _absent(self, patient: str, kind: Erasable, id: str, access: Access) -> NotFound:
+        """There is none, or it was erased. For a reader from whom labels are withheld it never was: which of what was
+        erased they could have seen cannot be told any more."""
+        if not access.withheld and self._store.erased(patient, kind, id) is not None:
+            return Gone(f"{kind} {id!r} was erased", what=kind, id=id)
+        return NotFound(what=kind, id=id)
+
+    def _take_back(self, patient: str, kind: Erasable, id: str, access: Access, after_erasure: bool) -> tuple[str, ...]:
+        """May this come in? If it was erased only by explicit word: the ids of the erasures that it lifts. Raises
+        Gone."""
+        if self._store.erased(patient, kind, id) is None:
+            return ()
+        if not after_erasure:
+            raise Gone(
+                f"this {kind} was erased; what is sent again after that needs an explicit word (after_erasure)",
+                what=kind,
+                id=id,
+            )
+        return self._store.allow_again(patient, kind, id, self._clock(), f"{access.kind}/{access.id}")
 
     def _remember_shown(self, patient: str, text: str) -> None:
         """Keep the words of a text that is given out, as keyed hashes; what was given out lately is kept already."""

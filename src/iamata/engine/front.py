@@ -7,11 +7,12 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.auditing import Auditing
+from iamata.engine.forgetting import Forgetting
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
@@ -22,7 +23,7 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
+class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -30,12 +31,17 @@ class Engine(Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
     Errors are those of `iamata.errors`.
     """
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._replay_erasures()
+
     @classmethod
     def open(
         cls,
         db: str | Path = "iamata.db",
         *,
         keys: KeyStore | str | Path | None = None,
+        erasures: str | Path | None = None,
         terminology: str | Path | None = None,
         model: LanguageModel | None = None,
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
@@ -46,6 +52,8 @@ class Engine(Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
         `keys` is a key store or the folder of one; PostgreSQL needs it: keys never lie in the database they lock.
+        `erasures` is the file of the ledger of erasures, beside the database or the keys unless it is given: no backup
+        may bring an older one back.
         `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
@@ -55,7 +63,7 @@ class Engine(Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
-        store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
+        store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys, erasures=erasures)
         return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for), door=door)
 
     def close(self) -> None:

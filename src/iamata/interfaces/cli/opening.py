@@ -56,6 +56,7 @@ def to_write(db: str | None) -> Engine:
     return Engine.open(
         found.db,
         keys=os.environ.get("IAMATA_KEYS"),
+        erasures=os.environ.get("IAMATA_ERASURES"),
         terminology=terminology_folder(found),
         model=model_of(found),
         model_for=found.listed("model_for"),

@@ -1,0 +1,180 @@
+"""What was erased, so that it stays so? A ledger of signed receipts in the database and in a file apart from it.
+
+An entry holds keyed hashes (under a key of the key store) and counts: whoever has the ledger without that key can guess
+nothing. It stands in the database, and in a file that a restored backup of the database or of the key store does not
+bring back to an older state: what the file has and the database lacks is erased again when the store is opened. The
+file is appended to and made durable before an erasure is committed, so that one that was cut off is finished then too.
+Not promised: anything where database, key store and file are all restored to before the erasure.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from iamata.errors import Unavailable
+from iamata.model.erasure import Erasure
+from iamata.model.identifiers import canonical_bytes
+from iamata.ports import KeyStore
+from iamata.store.codec import text_of
+from iamata.store.database import Database, Transaction
+from iamata.store.proving import Signer, is_signed
+from iamata.store.sealing import derive
+
+# Not a patient: patient ids begin with a letter or digit.
+LEDGER_KEY_NAME: Final = "~erasures"
+_entries = msgspec.json.Decoder(Erasure)
+
+
+class Marks:
+    """Keyed hashes of an installation: the same thing has the same mark, and only under its key."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = derive(key, b"erasures")
+
+    def of(self, *parts: str) -> str:
+        """32 hex digits."""
+        mac = blake2b(key=self._key, digest_size=16)
+        for part in parts:
+            raw = part.encode("utf-8", "surrogatepass")
+            mac.update(len(raw).to_bytes(8, "big"))
+            mac.update(raw)
+        return mac.hexdigest()
+
+    def person(self, patient: str) -> str:
+        """Of a patient's id, whoever is registered under it."""
+        return self.of("person", patient)
+
+    def registration(self, patient: str, created_at: str, key_check: bytes) -> str:
+        """Of a patient as registered at one time: registered again it is another one."""
+        return self.of("registration", patient, created_at, bytes(key_check).hex())
+
+    def item(self, registration: str, kind: str, id: str) -> str:
+        return self.of("item", registration, kind, id)
+
+
+class Ledger:
+    """The ledger over one database, one key store and one file (None: in the database only). Thread-safe."""
+
+    def __init__(self, database: Database, keys: KeyStore, signer: Signer, file: Path | None) -> None:
+        self._database = database
+        self._keys = keys
+        self._signer = signer
+        self._file = file
+        self._lock = threading.Lock()
+        self._marks: Marks | None = None
+
+    @property
+    def marks(self) -> Marks:
+        if self._marks is None:
+            self._marks = Marks(self._keys.get_or_create(LEDGER_KEY_NAME))
+        return self._marks
+
+    def signed(self, entry: Erasure) -> Erasure:
+        bare = msgspec.structs.replace(entry, key=self._signer.public, signature="")
+        return msgspec.structs.replace(bare, signature=self._signer.sign(_signed_bytes(bare)))
+
+    def write(self, tx: Transaction, entry: Erasure, finished_at: str) -> None:
+        """Into the database, within the transaction, and then into the file: durable when this returns."""
+        tx.run(
+            "insert_erasure",
+            id=entry.id,
+            at=text_of(entry.at),
+            mark=entry.mark,
+            allows=entry.allows,
+            body=msgspec.json.encode(entry).decode(),
+            finished_at=finished_at,
+        )
+        self._append([entry])
+
+    def record(self, tx: Transaction, entry: Erasure) -> None:
+        """An entry of the file whose work is done in this database."""
+        tx.run(
+            "insert_erasure",
+            id=entry.id,
+            at=text_of(entry.at),
+            mark=entry.mark,
+            allows=entry.allows,
+            body=msgspec.json.encode(entry).decode(),
+            finished_at=text_of(entry.at),
+        )
+        tx.run("finish_erasure", id=entry.id, now=text_of(entry.at))
+
+    def finish(self, id: str, now: datetime) -> None:
+        with self._database.writing() as tx:
+            tx.run("finish_erasure", id=id, now=text_of(now))
+
+    def standing(self, mark: str) -> Erasure | None:
+        """The latest erasure of this after which nobody allowed it again."""
+        with self._database.reading() as tx:
+            rows = tx.rows("erasure_of", mark=mark)
+        return _entries.decode(rows[0][1]) if rows else None
+
+    def all_standing(self, tx: Transaction, mark: str) -> list[Erasure]:
+        return [_entries.decode(body) for _id, body in tx.rows("erasure_of", mark=mark)]
+
+    def page(self, offset: int, limit: int) -> tuple[list[Erasure], int]:
+        """Newest first, and how many there are."""
+        with self._database.reading() as tx:
+            rows = tx.rows("erasure_page", offset=offset, limit=limit)
+            count = int(tx.rows("count_erasures")[0][0])
+        return [_entries.decode(body) for (body,) in rows], count
+
+    def to_replay(self) -> list[Erasure]:
+        """The entries whose work is not known to be done in this database, the earliest first: those of the file that
+        it lacks, and its own that were cut off. What the file lacks is written into it."""
+        with self._database.reading() as tx:
+            held = {id: (_entries.decode(body), done) for id, body, done in tx.rows("every_erasure")}
+        filed = {entry.id: entry for entry in self._filed()}
+        self._append([entry for id, (entry, _done) in held.items() if id not in filed])
+        missing = [entry for id, entry in filed.items() if id not in held]
+        unfinished = [entry for entry, done in held.values() if not done]
+        return sorted([*missing, *unfinished], key=lambda entry: (entry.at, entry.id))
+
+    def _filed(self) -> Iterator[Erasure]:
+        """The entries of the file that this installation signed; a line that was cut off while written is none."""
+        if self._file is None or not self._file.exists():
+            return
+        try:
+            lines = self._file.read_bytes().split(b"\n")
+        except OSError as error:
+            raise Unavailable(f"the ledger of erasures {self._file} cannot be read: {error.strerror}") from error
+        for line in lines:
+            try:
+                entry = _entries.decode(line)
+            except msgspec.MsgspecError:
+                continue
+            bare = msgspec.structs.replace(entry, signature="")
+            if entry.key == self._signer.public and is_signed(_signed_bytes(bare), entry.signature, entry.key):
+                yield entry
+
+    def _append(self, entries: list[Erasure]) -> None:
+        if self._file is None or not entries:
+            return
+        text = b"".join(b"\n" + msgspec.json.encode(entry) for entry in entries) + b"\n"
+        try:
+            with self._lock:
+                descriptor = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+                try:
+                    os.write(descriptor, text)
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise Unavailable(f"the ledger of erasures {self._file} cannot be written: {error.strerror}") from error
+
+
+def is_ours(entry: Erasure) -> bool:
+    """Does the signature of this receipt belong to the key that it names?"""
+    return is_signed(_signed_bytes(msgspec.structs.replace(entry, signature="")), entry.signature, entry.key)
+
+
+def _signed_bytes(entry: Erasure) -> bytes:
+    return b"iamata erasure\0" + canonical_bytes(entry)
