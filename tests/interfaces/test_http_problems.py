@@ -289,6 +289,11 @@ ROUTES = {
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
+    "get /v1/erasures",
+    "post /v1/patients/{patient_id}/erasures",
+    "get /v1/patients/{patient_id}/holds",
+    "post /v1/patients/{patient_id}/holds",
+    "post /v1/patients/{patient_id}/holds/{hold_id}/lift",
     "get /v1/audit",
     "get /v1/audit/checkpoint",
 }

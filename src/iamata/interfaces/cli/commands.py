@@ -9,6 +9,7 @@ import typer
 from iamata.interfaces.cli import (
     auditing,
     deciding,
+    forgetting,
     ingesting,
     pulling,
     reading,
@@ -85,6 +86,9 @@ app.command(rich_help_panel=_DECIDE)(remembering.rulings)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
+app.command(rich_help_panel=_GOVERN)(forgetting.erase)
+app.add_typer(forgetting.erasures, name="erasure", rich_help_panel=_GOVERN)
+app.add_typer(forgetting.holds, name="hold", rich_help_panel=_GOVERN)
 app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
