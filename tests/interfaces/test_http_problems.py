@@ -289,6 +289,8 @@ ROUTES = {
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
+    "get /v1/retention/preview",
+    "post /v1/retention/apply",
     "get /v1/erasures",
     "post /v1/patients/{patient_id}/erasures",
     "get /v1/patients/{patient_id}/holds",

@@ -67,6 +67,7 @@ WRITES = {
     "prove_erasure",
     "set_hold",
     "lift_hold",
+    "retention_apply",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -197,6 +198,9 @@ class Walk:
 
     def audit_verify(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_verify(access=self.access))
+
+    def retention_preview(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.retention_preview(self.id, access=self.access))
 
     def holds(self) -> Iterator[Any]:
         yield self.engine.holds(self.id, access=self.access)
@@ -363,6 +367,7 @@ OF_NO_PATIENT = {
     "audit_verify",
     "erasures",
     "verify_erasure",
+    "retention_preview",
 }
 
 
@@ -423,6 +428,7 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.erase(id, Erasable.SESSION, "s", access=STRANGER),
             lambda id=id: engine.prove_erasure(id, access=STRANGER),
             lambda id=id: engine.set_hold(id, "a claim", access=STRANGER),
+            lambda id=id: engine.retention_apply(id, access=STRANGER),
             lambda id=id: engine.lift_hold(id, "ho_x", "settled", access=STRANGER),
         ):
             with pytest.raises(NotAllowed) as refusal:
@@ -493,6 +499,7 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "erase": lambda: engine.erase("p", Erasable.SESSION, "s", access=access),
         "prove_erasure": lambda: engine.prove_erasure("p", access=access),
         "set_hold": lambda: engine.set_hold("p", "a claim", access=access),
+        "retention_apply": lambda: engine.retention_apply(access=access),
         "lift_hold": lambda: engine.lift_hold("p", "ho_x", "settled", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
     }

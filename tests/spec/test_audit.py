@@ -141,6 +141,8 @@ VERBS: dict[str, tuple[Call, str]] = {
     "erase": (lambda e, a: e.erase("p", Erasable.SESSION, a_session(e), access=a), "patient/p"),
     "prove_erasure": (lambda e, a: e.prove_erasure(a_victim(e), words=(CANARY,), access=a), "patient/victim"),
     "erasures": (lambda e, a: e.erasures(access=a), ""),
+    "retention_preview": (lambda e, a: e.retention_preview("p", access=a), "patient/p"),
+    "retention_apply": (lambda e, a: e.retention_apply("p", access=a), "patient/p"),
     "verify_erasure": (lambda e, a: e.verify_erasure(access=a), ""),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
     "audit_page": (lambda e, a: e.audit_page(access=a), ""),
@@ -360,6 +362,6 @@ CLASSES = {
     **dict.fromkeys(("put_patient", "ingest", "append", "record_calls", "reread", "retract", "put_entry"), "write"),
     **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold"), "decide"),
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
-    **dict.fromkeys(("erasures", "verify_erasure"), "audit"),
-    **dict.fromkeys(("delete_patient", "erase"), "erase"),
+    **dict.fromkeys(("erasures", "verify_erasure", "retention_preview"), "audit"),
+    **dict.fromkeys(("delete_patient", "erase", "retention_apply"), "erase"),
 }

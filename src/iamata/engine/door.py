@@ -17,6 +17,8 @@ from iamata.model.erasure import Erasable
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
+from iamata.policy.retention import Policy as Retention
+from iamata.policy.retention import shipped
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
@@ -65,6 +67,7 @@ class Door:
         model: LanguageModel | None = None,
         model_for: frozenset[str] = frozenset(),
         door: DoorName = DoorName.PYTHON,
+        retention: Retention | None = None,
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
@@ -73,6 +76,7 @@ class Door:
         self._model = model
         self._model_for = model_for
         self._door = door
+        self._retention = retention or shipped()
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
-from iamata.errors import BadInput, NotFound
+from iamata.errors import BadInput, Gone, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.forgetting import forgotten
 from iamata.formation.learned import echoes
@@ -52,24 +52,32 @@ class Forgetting(Talking, Reading):
         access, subject = self._begin("erase", "decide", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
+        by = f"{access.kind}/{access.id}"
+        try:
+            erased = self._erase_part(patient, kind, id, by)
+        except NotAsStored:
+            self._audit("erase", access, subject, (id,), allowed=False, reasons=("legal-hold",))
+            raise
+        except Gone:
+            raise
+        except NotFound:
+            raise self._absent(patient, kind, id, access) from None
+        self._audit("erase", access, subject, (erased.id, id))
+        return erased
+
+    def _erase_part(self, patient: str, kind: Erasable, id: str, by: str) -> Erasure:
+        """Raises NotFound, and Conflict while a hold stands."""
         for _ in range(_TRIES):
             held = self._graphs.held(patient)
             receipts, _count = self._store.receipts(patient, offset=0, limit=_ALL)
+            going = forgotten(held, receipts, kind, id, mint=self._graphs.mint(patient))
             try:
-                going = forgotten(held, receipts, kind, id, mint=self._graphs.mint(patient))
-            except NotFound:
-                raise self._absent(patient, kind, id, access) from None
-            try:
-                erased = self._store.erase_part(
-                    patient, going, held.version, self._clock(), f"{access.kind}/{access.id}", quotes=_runs
-                )
+                erased = self._store.erase_part(patient, going, held.version, self._clock(), by, quotes=_runs)
             except NotAsStored:
-                if any(not hold.lifts for hold in self._standing(patient)):
-                    self._audit("erase", access, subject, (id,), allowed=False, reasons=("legal-hold",))
+                if self._standing(patient):
                     raise
                 continue  # something came in meanwhile: work out again what goes
             self._drop(patient)
-            self._audit("erase", access, subject, (erased.id, id))
             return erased
         raise NotAsStored("the patient is written to too often at once; try again")
 

@@ -12,18 +12,20 @@ from typing import Any, Self
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.auditing import Auditing
-from iamata.engine.forgetting import Forgetting
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
+from iamata.engine.retaining import Retaining
 from iamata.engine.talking import Talking
+from iamata.errors import InvalidValue
 from iamata.model.audit import DoorName
+from iamata.policy.retention import Policy, read_policy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
+class Engine(Retaining, Rereading, Talking, Adjudicating, Auditing, Reading, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -42,6 +44,7 @@ class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Re
         *,
         keys: KeyStore | str | Path | None = None,
         erasures: str | Path | None = None,
+        retention: str | Path | None = None,
         terminology: str | Path | None = None,
         model: LanguageModel | None = None,
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
@@ -54,6 +57,8 @@ class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Re
         `keys` is a key store or the folder of one; PostgreSQL needs it: keys never lie in the database they lock.
         `erasures` is the file of the ledger of erasures, beside the database or the keys unless it is given: no backup
         may bring an older one back.
+        `retention` is the file of the retention policy; without it nothing has a period. One that is not understood
+        whole raises InvalidValue with the line.
         `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
@@ -63,8 +68,18 @@ class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Re
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
+        policy = None if retention is None else _policy(Path(retention))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys, erasures=erasures)
-        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for), door=door)
+        return cls(
+            store,
+            store.keys,
+            clock=clock,
+            ids=ids,
+            model=model,
+            model_for=tasks_of(model_for),
+            door=door,
+            retention=policy,
+        )
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""
@@ -77,3 +92,10 @@ class Engine(Forgetting, Rereading, Talking, Adjudicating, Auditing, Reading, Re
         self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _policy(file: Path) -> Policy:
+    try:
+        return read_policy(file.read_text("utf-8"), file.name)
+    except OSError as error:
+        raise InvalidValue(f"the retention policy {file.name} cannot be read: {error.strerror}") from None

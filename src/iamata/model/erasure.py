@@ -92,3 +92,28 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
     def holds(self) -> bool:
         """Did the search find what was there before, and nothing of it after?"""
         return bool(self.before.in_rows and self.before.bodies) and self.after.nothing
+
+
+class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that is no longer to be kept: since when its period ran, when it ended, by which rule of the policy and
+    from which source. `held` are the legal holds that keep it all the same."""
+
+    patient: str
+    kind: Erasable
+    id: str
+    since: datetime
+    until: datetime
+    rule: str
+    source: str
+    held: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_aware("since", self.since)
+        check_aware("until", self.until)
+
+
+class Applied(msgspec.Struct, frozen=True, kw_only=True):
+    """What applying a retention policy came to: the receipts of what was erased, and what holds kept."""
+
+    erased: tuple[Erasure, ...]
+    kept: tuple[Due, ...]

@@ -16,6 +16,7 @@ from iamata.interfaces.cli import (
     remembering,
     reporting,
     rereading,
+    retaining,
     running,
     telling,
     vocabularies,
@@ -89,6 +90,7 @@ app.command(rich_help_panel=_DECIDE)(deciding.retract)
 app.command(rich_help_panel=_GOVERN)(forgetting.erase)
 app.add_typer(forgetting.erasures, name="erasure", rich_help_panel=_GOVERN)
 app.add_typer(forgetting.holds, name="hold", rich_help_panel=_GOVERN)
+app.add_typer(retaining.app, name="retention", rich_help_panel=_GOVERN)
 app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)

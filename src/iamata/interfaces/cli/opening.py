@@ -57,6 +57,7 @@ def to_write(db: str | None) -> Engine:
         found.db,
         keys=os.environ.get("IAMATA_KEYS"),
         erasures=os.environ.get("IAMATA_ERASURES"),
+        retention=found.retention or None,
         terminology=terminology_folder(found),
         model=model_of(found),
         model_for=found.listed("model_for"),

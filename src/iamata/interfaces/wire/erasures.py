@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from iamata.interfaces.wire.values import Json, given, instant
-from iamata.model.erasure import Erasable, Erasure, Hold, Proof, Remains
+from iamata.model.erasure import Applied, Due, Erasable, Erasure, Hold, Proof, Remains
 
 _Words = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -67,3 +67,23 @@ def proof(of: Proof) -> Json:
 
 def hold(of: Hold) -> Json:
     return given({"id": of.id, "by": of.by, "at": instant(of.at), "reason": of.reason, "lifts": of.lifts})
+
+
+def due(of: Due) -> Json:
+    """Something that is no longer to be kept, and why."""
+    return given(
+        {
+            "patientId": of.patient,
+            "kind": of.kind.value,
+            "id": of.id,
+            "since": instant(of.since),
+            "until": instant(of.until),
+            "rule": of.rule,
+            "source": of.source,
+            "heldBy": list(of.held),
+        }
+    )
+
+
+def applied(of: Applied) -> Json:
+    return {"erased": [erasure(each) for each in of.erased], "kept": [due(each) for each in of.kept]}

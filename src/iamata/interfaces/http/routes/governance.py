@@ -10,7 +10,7 @@ from iamata.interfaces.http.asking import Here, JsonBody, Pages, Who
 from iamata.interfaces.http.replies import json_reply
 from iamata.interfaces.http.schemas import body_schema
 from iamata.interfaces.wire.audits import audit_event, audit_record, checkpoint
-from iamata.interfaces.wire.erasures import ErasureBody, HoldBody, erasure, hold
+from iamata.interfaces.wire.erasures import ErasureBody, HoldBody, applied, due, erasure, hold
 from iamata.interfaces.wire.requests import read
 from iamata.interfaces.wire.values import page
 
@@ -86,3 +86,21 @@ def lift_hold(served: Here, access: Who, patient_id: str, hold_id: str, body: Js
     """Lift a hold, with a reason."""
     made = served.engine.lift_hold(patient_id, hold_id, read(body, HoldBody).reason, access=access)
     return json_reply(hold(made), status=201)
+
+
+OfPatient = Annotated[str | None, Query(alias="patientId", description="Of this patient only.")]
+
+
+@router.get("/retention/preview", operation_id="preview-retention")
+def preview_retention(served: Here, access: Who, patient_id: OfPatient = None) -> Response:
+    """What is no longer to be kept by the policy, and by which rule. Changes nothing."""
+    found = [due(each) for each in served.engine.retention_preview(patient_id, access=access)]
+    return json_reply(page(found, len(found), 0, max(len(found), 1)))
+
+
+@router.post("/retention/apply", operation_id="apply-retention")
+def apply_retention(served: Here, access: Who, patient_id: OfPatient = None) -> Response:
+    """Erase what is due: the receipts, and what legal holds keep. Irreversible."""
+    done = served.engine.retention_apply(patient_id, access=access)
+    served.forget_all()
+    return json_reply(applied(done))
