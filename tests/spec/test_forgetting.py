@@ -12,6 +12,8 @@ from spec_patients import NOW, HandClock, allergy, bundle, condition, order
 
 from iamata import Conflict, ContextRequest, Engine, Gone, NotFound, Speaker, Turn, patient
 from iamata.model.erasure import Erasable, Erasure
+from iamata.model.fact import Currency
+from iamata.model.memory import Temporality
 from iamata.model.ruling import RulingKind
 from iamata.model.session import ToolCall
 from iamata.model.statement import Kind
@@ -53,6 +55,42 @@ def everything(engine: Engine) -> str:
 
 def conditions(engine: Engine) -> list[str]:
     return [fact.display for fact in engine.graph("p").facts.values() if fact.kind is Kind.CONDITION]
+
+
+# ------------------------------------------------------------------------------------- no longer true, kept as history
+
+
+def test_what_a_person_says_is_no_longer_true_is_kept_as_history_until_somebody_says_it_anew(
+    engine: Engine, clock: HandClock
+) -> None:
+    engine.ingest("p", bundle(condition("Asthma"), order("10 mg")), source="one")
+    [fact] = [fact for fact in engine.graph("p").facts.values() if fact.kind is Kind.CONDITION]
+    before = engine.graph("p").hash
+    seen = clock.wait(minutes=1)
+    clock.wait(minutes=1)
+    ruling = engine.rule("p", RulingKind.NO_LONGER_TRUE, fact.members[0], reason="outgrown")
+    over = engine.graph("p").facts[fact.id]
+    assert (fact.currency, over.currency, over.members) == (Currency.CURRENT, Currency.PAST, fact.members)
+    assert engine.graph("p", known_at=seen).facts[fact.id].currency is Currency.CURRENT
+    assert engine.graph("p").hash != before
+    assert "over by" in engine.read("/patient/p/conditions").text
+    engine.withdraw_ruling("p", ruling.id)
+    assert engine.graph("p").hash == before
+    engine.rule("p", RulingKind.NO_LONGER_TRUE, fact.members[0])
+    clock.wait(minutes=1)
+    engine.ingest("p", bundle(condition("Asthma", id="again")), source="two")
+    assert engine.graph("p").resolve(fact.id).currency is Currency.CURRENT  # type: ignore[union-attr]  # it is there
+
+
+def test_a_memory_that_is_no_longer_true_stays_as_it_was_said_and_is_past(engine: Engine, clock: HandClock) -> None:
+    engine.append("p", "s", [Turn(Speaker.PATIENT, "I have a headache.")])
+    [memory] = engine.graph("p").memories.values()
+    ruling = engine.rule("p", RulingKind.MEMORY_NO_LONGER_TRUE, memory.id)
+    past = engine.graph("p").memories[memory.id]
+    assert (memory.temporality, past.temporality) == (Temporality.CURRENT, Temporality.PAST)
+    assert (past.quote, past.received_at) == (memory.quote, memory.received_at)
+    engine.withdraw_ruling("p", ruling.id)
+    assert engine.graph("p").memories[memory.id] == memory
 
 
 # ------------------------------------------------------------------------------------------------- one document

@@ -205,7 +205,8 @@ class Writing(Door):
     ) -> Ruling:
         """Decide as a person: two statements are the same thing or not, a statement's value of a field is right, a
         statement's source is of another patient; a memory is refused or hidden (then `left` is the memory, and it is in
-        no graph from now on, whatever is sent again). It holds from now on, until it is withdrawn.
+        no graph from now on, whatever is sent again); a statement or memory is no longer true, and is kept as history,
+        until somebody says it anew. It holds from now on, until it is withdrawn.
 
         Raises NotFound for a statement or memory this reader does not see, BadInput for a pair without its second.
         """
