@@ -260,9 +260,12 @@ class Store(Protocol):
         these warnings beside its own) and drop the work; one transaction. False, and nothing changed, when the lease
         was lost."""
 
-    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
+    def keep_answers(
+        self, patient: str, answers: Sequence[ModelAnswer], now: datetime, *, erasures: int | None = None
+    ) -> None:
         """Append what a language model answered; the graph version goes up if anything is new. The first answer to a
-        question stands. Raises NotFound if the patient is not registered."""
+        question stands. Raises NotFound if the patient is not registered, Conflict if something was erased since so
+        many `erasures`: an answer may repeat what it was asked about."""
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         """Give the work back for another attempt, or end its receipt as `failed` and set it aside."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 
 from iamata import Engine, Speaker, Turn
 from iamata.interfaces.cli import app
+from iamata.policy.retention import read_policy
 
 CANARY = "Zwyxbar"
 BUNDLE = {
@@ -134,3 +136,21 @@ def test_erasing_is_proved_on_canaries(engine: Engine, tmp_path: Path) -> None:
     assert "Nothing is left of it." in told.stdout
     assert "documents" in told.stdout
     assert [row.id for row in engine.patients()[0]] == ["p"]
+
+
+def test_retention_is_previewed_and_applied_over_http(engine: Engine, http: httpx.Client) -> None:
+    assert http.get("/v1/retention/preview").json()["meta"]["total"] == 0
+    engine._retention = read_policy(
+        '[[rule]]\nid = "r"\nscope = "patient"\nattribution = "any"\nclass = "session"\nkeep_days = 1\n'
+        'source = "a test"\nreview = "somebody"\non = true\n',
+        "mine.toml",
+    )
+    assert http.get("/v1/retention/preview").json()["data"] == []
+    engine._clock = lambda: datetime.now(UTC) + timedelta(days=2)
+    [due] = http.get("/v1/retention/preview", params={"patientId": "p"}).json()["data"]
+    assert (due["kind"], due["id"], due["rule"], due["source"]) == ("session", "s", "r", "a test")
+    done = http.post("/v1/retention/apply").json()
+    assert [(each["kind"], each["by"]) for each in done["erased"]] == [("session", "retention/r")]
+    assert done["kept"] == []
+    assert http.get("/v1/patients/p/sessions/s").status_code == 410
+    assert http.get("/v1/retention/preview", params={"patientId": "nobody"}).status_code == 404

@@ -187,7 +187,7 @@ def test_an_engine_does_not_open_with_a_policy_that_is_not_understood(tmp_path: 
         assert [each.id for each in engine._retention.rules] == ["documentany"]
 
 
-def test_retention_by_http_and_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
+def test_retention_by_the_command_line(tmp_path: Path, monkeypatch: Any) -> None:
     import json
 
     from typer.testing import CliRunner

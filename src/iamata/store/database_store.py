@@ -52,8 +52,9 @@ class DatabaseStore:
         self._database = database
         self._random_bytes = random_bytes
         database.migrate(migrations())
-        self._audit = AuditLog(database, keys.get_or_create(AUDIT_KEY_NAME), random_bytes(16).hex())
-        self._ledger = Ledger(database, keys, self._audit.signer, erasures)
+        key = keys.get_or_create(AUDIT_KEY_NAME)
+        self._audit = AuditLog(database, key, random_bytes(16).hex())
+        self._ledger = Ledger(database, key, self._audit.signer, erasures)
         self._parts_to_replay = self._replay_patients()
 
     def close(self) -> None:
@@ -266,8 +267,10 @@ class DatabaseStore:
         mark = self._mark(tx, patient, Erasable.MEMORY, memory)
         return mark is not None and bool(self._ledger.all_standing(tx, mark))
 
-    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
-        forming.keep_answers(self._database, self.keys, self._random_bytes, patient, answers, now)
+    def keep_answers(
+        self, patient: str, answers: Sequence[ModelAnswer], now: datetime, *, erasures: int | None = None
+    ) -> None:
+        forming.keep_answers(self._database, self.keys, self._random_bytes, patient, answers, now, erasures)
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         forming.fail(self._database, self.keys, self._random_bytes, work, code, message, now, retry)

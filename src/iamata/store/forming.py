@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from iamata.errors import NotFound
+from iamata.errors import Conflict, NotFound
 from iamata.model.document import IngestionStatus
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
@@ -115,14 +115,17 @@ def keep_answers(
     patient: str,
     answers: Sequence[ModelAnswer],
     now: datetime,
+    erasures: int | None = None,
 ) -> None:
     """New rows and the next graph version; the first answer to a question stands. Raises NotFound for an unknown
-    patient."""
+    patient, Conflict if something was erased since so many erasures."""
     key, at = keys.get(patient), text_of(now)
     with database.writing() as tx:
         locked = tx.rows("lock_patient", patient=patient)
         if key is None or not locked or keys.get(patient) != key:  # erased meanwhile, perhaps registered again
             raise NotFound(what="patient", id=patient)
+        if erasures is not None and tx.rows("count_forgotten", patient=patient)[0][0] != erasures:
+            raise Conflict("something of the patient was erased while a language model was asked; ask again")
         version, sequence, _check = locked[0]
         rows = answer_rows(Sealer(patient, key, random_bytes), patient, answers)
         if rows and tx.many("insert_model_answer", rows):

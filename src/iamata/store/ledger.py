@@ -15,26 +15,22 @@ from collections.abc import Iterator
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
 from iamata.errors import Unavailable
 from iamata.model.erasure import Erasure
 from iamata.model.identifiers import canonical_bytes
-from iamata.ports import KeyStore
 from iamata.store.codec import text_of
 from iamata.store.database import Database, Transaction
 from iamata.store.proving import Signer, is_signed
 from iamata.store.sealing import derive
 
-# Not a patient: patient ids begin with a letter or digit.
-LEDGER_KEY_NAME: Final = "~erasures"
 _entries = msgspec.json.Decoder(Erasure)
 
 
 class Marks:
-    """Keyed hashes of an installation: the same thing has the same mark, and only under its key."""
+    """Keyed hashes of an installation: the same thing has the same mark, and only under its (audit) key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = derive(key, b"erasures")
@@ -61,21 +57,15 @@ class Marks:
 
 
 class Ledger:
-    """The ledger over one database, one key store and one file (None: in the database only). Thread-safe."""
+    """The ledger over one database and one file (None: in the database only), under the installation's audit key.
+    Thread-safe."""
 
-    def __init__(self, database: Database, keys: KeyStore, signer: Signer, file: Path | None) -> None:
+    def __init__(self, database: Database, key: bytes, signer: Signer, file: Path | None) -> None:
+        self.marks = Marks(key)
         self._database = database
-        self._keys = keys
         self._signer = signer
         self._file = file
         self._lock = threading.Lock()
-        self._marks: Marks | None = None
-
-    @property
-    def marks(self) -> Marks:
-        if self._marks is None:
-            self._marks = Marks(self._keys.get_or_create(LEDGER_KEY_NAME))
-        return self._marks
 
     def signed(self, entry: Erasure) -> Erasure:
         bare = msgspec.structs.replace(entry, key=self._signer.public, signature="")

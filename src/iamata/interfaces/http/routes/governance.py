@@ -25,7 +25,9 @@ def list_audit(
     access: Who,
     paging: Pages,
     subject: About = None,
-    format: Annotated[str, Query(description="json, or fhir: each an AuditEvent of FHIR R4.")] = "json",
+    format: Annotated[
+        str, Query(pattern="^(json|fhir)$", description="json, or fhir: each an AuditEvent of FHIR R4.")
+    ] = "json",
 ) -> Response:
     """Who did what, the newest first: ids and verbs, never content."""
     found, total = served.engine.audit_page(subject=subject, page=paging.number, per_page=paging.size, access=access)
