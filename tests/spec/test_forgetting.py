@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from spec_patients import NOW, HandClock, allergy, bundle, condition, order
+from spec_patients import NOW, RESTRICTED, HandClock, allergy, bundle, condition, order
 
-from iamata import Conflict, ContextRequest, Engine, Gone, NotFound, Speaker, Turn, patient
+from iamata import Access, Conflict, ContextRequest, Engine, Gone, NotFound, Speaker, Turn, patient
+from iamata.model.access import PrincipalKind
 from iamata.model.erasure import Erasable, Erasure
 from iamata.model.fact import Currency
 from iamata.model.memory import Temporality
 from iamata.model.ruling import RulingKind
 from iamata.model.session import ToolCall
-from iamata.model.statement import Kind
+from iamata.model.statement import Kind, Label
 from iamata.store.ledger import is_ours
 
 CANARY = "Zwyxbar"
@@ -166,6 +167,19 @@ def test_a_context_a_call_and_a_ruling_about_what_was_erased_go_too(engine: Engi
     assert other.items == () or engine.explain("p", f"{other.id}[1]")
     assert [call.call.arguments for call in engine.tool_calls("p", "s")] == ["else"]
     assert engine.rulings("p") == []
+
+
+def test_a_reader_erases_no_document_in_which_something_is_hidden_from_it(engine: Engine) -> None:
+    receipt = engine.ingest("p", bundle(condition(CANARY, meta={"security": [RESTRICTED]})), source="one")
+    clerk = Access(kind=PrincipalKind.OPERATOR, id="clerk", withheld=frozenset({Label(**RESTRICTED)}))
+    with pytest.raises(NotFound) as told:
+        engine.erase("p", Erasable.DOCUMENT, receipt.document, access=clerk)
+    assert not isinstance(told.value, Gone)
+    engine.erase("p", Erasable.DOCUMENT, receipt.document)
+    for reader, kind in ((clerk, NotFound), (Access.local(), Gone)):
+        with pytest.raises(kind) as told:
+            engine.document("p", receipt.document, access=reader)
+        assert type(told.value) is kind
 
 
 # ------------------------------------------------------------------------------------ sessions, messages, memories

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from iamata.engine import shown
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
 from iamata.errors import BadInput, Gone, NotFound
@@ -17,6 +18,7 @@ from iamata.model.erasure import Erasable, Erasure, Hold, Proof
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Speaker, ToolCall, Turn
+from iamata.policy import access as policy
 
 _TRIES = 20
 _ALL = 1_000_000
@@ -52,6 +54,8 @@ class Forgetting(Talking, Reading):
         access, subject = self._begin("erase", "decide", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
+        if access.withheld and shown.holds_hidden(self._graphs.held(patient), id, policy.visible(access)):
+            raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"
         try:
             erased = self._erase_part(patient, kind, id, by)
