@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -121,29 +120,31 @@ class Ledger:
         """The entries whose work is not known to be done in this database, the earliest first: those of the file that
         it lacks, and its own that were cut off. What the file lacks is written into it."""
         with self._database.reading() as tx:
-            held = {id: (_entries.decode(body), done) for id, body, done in tx.rows("every_erasure")}
-        filed = {entry.id: entry for entry in self._filed()}
-        self._append([entry for id, (entry, _done) in held.items() if id not in filed])
-        missing = [entry for id, entry in filed.items() if id not in held]
-        unfinished = [entry for entry, done in held.values() if not done]
+            held = tx.rows("every_erasure")
+        lines = set(self._lines())
+        known = {body.encode() for _id, body, _done in held}
+        ids = {id for id, _body, _done in held}
+        self._append([_entries.decode(body) for body in sorted(known - lines)])
+        # Only what the database does not have word for word is decoded and verified: mostly nothing.
+        missing = [entry for line in lines - known if (entry := self._ours(line)) is not None and entry.id not in ids]
+        unfinished = [_entries.decode(body) for _id, body, done in held if not done]
         return sorted([*missing, *unfinished], key=lambda entry: (entry.at, entry.id))
 
-    def _filed(self) -> Iterator[Erasure]:
-        """The entries of the file that this installation signed; a line that was cut off while written is none."""
+    def _lines(self) -> list[bytes]:
         if self._file is None or not self._file.exists():
-            return
+            return []
         try:
-            lines = self._file.read_bytes().split(b"\n")
+            return [line for line in self._file.read_bytes().split(b"\n") if line]
         except OSError as error:
             raise Unavailable(f"the ledger of erasures {self._file} cannot be read: {error.strerror}") from error
-        for line in lines:
-            try:
-                entry = _entries.decode(line)
-            except msgspec.MsgspecError:
-                continue
-            bare = msgspec.structs.replace(entry, signature="")
-            if entry.key == self._signer.public and is_signed(_signed_bytes(bare), entry.signature, entry.key):
-                yield entry
+
+    def _ours(self, line: bytes) -> Erasure | None:
+        """The entry of a line, if this installation signed it; one that was cut off while it was written is none."""
+        try:
+            entry = _entries.decode(line)
+        except msgspec.MsgspecError:
+            return None
+        return entry if entry.key == self._signer.public and is_ours(entry) else None
 
     def _append(self, entries: list[Erasure]) -> None:
         if self._file is None or not entries:
