@@ -249,8 +249,10 @@ def test_an_erased_memory_is_never_learned_again_though_its_words_stay(engine: E
     assert engine.session("p", "s").messages[3].turn.text == TALK[3].text
     with pytest.raises(Gone):
         engine.link_history("p", memory.id)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound, match="no memory 'lm_nothing'"):
         engine.erase("p", Erasable.MEMORY, "lm_nothing")
+    with pytest.raises(NotFound, match="no patient 'nobody'"):
+        engine.erase("nobody", Erasable.MEMORY, memory.id)
 
 
 def test_a_memory_that_was_being_learned_while_its_message_was_erased_is_not_kept(engine: Engine) -> None:

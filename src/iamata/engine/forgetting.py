@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from iamata.engine import shown
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
-from iamata.errors import BadInput, Gone, NotFound
+from iamata.errors import BadInput, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.forgetting import forgotten
 from iamata.formation.learned import echoes
@@ -62,9 +62,9 @@ class Forgetting(Talking, Reading):
         except NotAsStored:
             self._audit("erase", access, subject, (id,), allowed=False, reasons=("legal-hold",))
             raise
-        except Gone:
-            raise
-        except NotFound:
+        except NotFound as error:
+            if error.what == "patient":
+                raise
             raise self._absent(patient, kind, id, access) from None
         self._audit("erase", access, subject, (erased.id, id))
         return erased
@@ -109,8 +109,8 @@ class Forgetting(Talking, Reading):
         erased = self.delete_patient(patient, access=access) if whole else self.erase(patient, kind, id, access=access)
         if erased is None:
             raise NotFound(what="patient", id=patient)
-        staying = () if whole else self._store.look(patient, ()).there
-        gone = [each for each in there.there if each not in set(staying)]
+        staying = frozenset(() if whole else self._store.look(patient, ()).there)
+        gone = [each for each in there.there if each not in staying]
         return Proof(erasure=erased, before=there.remains, after=self._store.look(patient, words, gone).remains)
 
     def verify_erasure(self, *, access: Access | None = None) -> Proof:
