@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import datetime
 from enum import StrEnum
 from typing import IO, Any, Protocol
@@ -10,9 +10,10 @@ from typing import IO, Any, Protocol
 import msgspec
 
 from iamata.model.archive import Manifest, Moved
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
+from iamata.model.erasure import Erasable, Erasure, Hold
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
@@ -172,8 +173,52 @@ class Store(Protocol):
     def patients(self, *, offset: int, limit: int) -> tuple[list[PatientRow], int]:
         """A page ordered by id, and how many there are in all."""
 
-    def erase_patient(self, patient: str, now: datetime) -> None:
-        """Delete every row of the patient and destroy its key. Fine if it is gone."""
+    def erase_patient(self, patient: str, now: datetime, by: str = "") -> Erasure | None:
+        """Delete every row of the patient and destroy its key: the signed receipt; None if there is no such patient.
+        Raises Conflict while a legal hold stands on it."""
+
+    def erase_part(
+        self, patient: str, going: Any, version: int, now: datetime, by: str, *, quotes: Callable[[str], Set[str]]
+    ) -> Erasure:
+        """Delete what goes with a document, session, message or memory (`formation.forgetting`), and every context and
+        tool call that cites it or quotes it; `quotes` gives the runs of words of a text. The graph version goes up.
+        Raises Conflict while a hold stands, or if the graph is no longer at this version."""
+
+    def to_replay(self) -> list[tuple[Erasure, str, str]]:
+        """The erasures of parts that a restored backup undid, or that were cut off: each with the patient and the id.
+        Once for an open store."""
+
+    def replay(
+        self,
+        entry: Erasure,
+        patient: str,
+        going: Any,
+        version: int,
+        now: datetime,
+        *,
+        quotes: Callable[[str], Set[str]],
+    ) -> None:
+        """Do this erasure again, whatever holds stand."""
+
+    def erased(self, patient: str, kind: Erasable = Erasable.PATIENT, id: str = "") -> Erasure | None:
+        """The erasure of this patient, or of this part of the patient who is registered now; None if it was not erased,
+        or may be sent again."""
+
+    def allow_again(self, patient: str, kind: Erasable, id: str, now: datetime, by: str) -> tuple[str, ...]:
+        """What was erased may be sent again: the ids of the erasures that this lifts, none if there are none."""
+
+    def erasures(self, *, offset: int = 0, limit: int = 50) -> tuple[list[Erasure], int]:
+        """A page of the ledger, newest first, and how many entries there are."""
+
+    def put_hold(self, patient: str, hold: Hold, now: datetime) -> None:
+        """Append a hold or the lifting of one. Raises NotFound for an unknown patient or a hold that does not stand."""
+
+    def holds(self, patient: str) -> list[Hold]:
+        """Every hold and every lifting, the earliest first."""
+
+    def look(self, patient: str, words: Sequence[str], beginnings: Sequence[bytes] | None = None) -> Any:
+        """Look for words in every body, and for beginnings of sealed bodies in rows and files: `remains`, and the
+        `beginnings` that were looked for (`store.searching`)."""
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
@@ -216,9 +261,12 @@ class Store(Protocol):
         these warnings beside its own) and drop the work; one transaction. False, and nothing changed, when the lease
         was lost."""
 
-    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
+    def keep_answers(
+        self, patient: str, answers: Sequence[ModelAnswer], now: datetime, *, erasures: int | None = None
+    ) -> None:
         """Append what a language model answered; the graph version goes up if anything is new. The first answer to a
-        question stands. Raises NotFound if the patient is not registered."""
+        question stands. Raises NotFound if the patient is not registered, Conflict if something was erased since so
+        many `erasures`: an answer may repeat what it was asked about."""
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         """Give the work back for another attempt, or end its receipt as `failed` and set it aside."""
@@ -291,5 +339,13 @@ class Store(Protocol):
 
     def audit_flush(self) -> None: ...
     def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]: ...
-    def audit_verify(self) -> list[str]:
-        """Faults of the chains (changed, missing or reordered records); empty when whole."""
+    def audit_count(self, subject: str | None = None) -> int: ...
+    def audit_verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
+        """Faults of the chains (changed, missing or reordered records), and what is no longer as this checkpoint says;
+        empty when whole."""
+
+    def audit_checkpoint(self, now: datetime) -> Checkpoint:
+        """All chains as they are now, signed. Raises Conflict where a head does not belong to its chain."""
+
+    def audit_export(self, now: datetime) -> Iterator[bytes]:
+        """The whole log as lines of JSON that end with a checkpoint."""

@@ -28,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `log_level` (IAMATA_LOG_LEVEL): debug, info, warning or error. Logs hold route templates and ids at any level.
     - `terminology` (IAMATA_TERMINOLOGY): the folder of terminologies that `iamata terminology load` compiled. Default:
       beside an SQLite database, named like it with `.terminology`; for PostgreSQL none, until it is given.
+    - `retention` (IAMATA_RETENTION): the file of the retention policy (TOML). Empty: nothing has a period.
     - `model_name` (IAMATA_MODEL_NAME): the language model to ask, as its server calls it. Empty: none is asked, nothing
       leaves. Needs `iamata[model]`.
     - `model_wire` (IAMATA_MODEL_WIRE): the format its server speaks: `openai` (and servers compatible with it) or
@@ -45,7 +46,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
 
     Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
-    key store. PostgreSQL needs it; SQLite's lies beside the database file unless it is given.
+    key store. PostgreSQL needs it; SQLite's lies beside the database file unless it is given. And IAMATA_ERASURES, the
+    file of the ledger of erasures, which no backup may bring back to an older state: beside the database or the keys.
     """
 
     db: str = "iamata.db"
@@ -56,6 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     idle_s: float = 2.0
     log_level: str = "info"
     terminology: str = ""
+    retention: str = ""
     model_name: str = ""
     model_wire: Literal["openai", "anthropic"] = "openai"
     model_shape: Literal["json_schema", "json_object"] = "json_schema"

@@ -166,7 +166,7 @@ def test_a_patient_erased_and_registered_again_by_another_engine_is_another_pati
     if looks_meanwhile:
         with pytest.raises(NotFound):
             one.graph("p")
-    other.ingest("p", body("p", "Gout"), source="ehr")
+    other.ingest("p", body("p", "Gout"), source="ehr", after_erasure=True)
     assert other.patient("p").version == version, "the versions agree: only the registration tells them apart"
     assert displays(one) == displays(other) == {"Gout"}
 
@@ -199,7 +199,7 @@ def test_a_reader_that_was_slow_leaves_nothing_of_an_erased_patient_in_the_cache
             slow = pool.submit(graphs.load, "p", MOMENT, EVERYTHING)
             assert keys.asked.wait(20)
             engine.delete_patient("p")
-            engine.ingest("p", body("p", "Gout"), source="ehr")
+            engine.ingest("p", body("p", "Gout"), source="ehr", after_erasure=True)
             graphs.held("p")  # another reader notices
             keys.given.set()
             slow.result(20)

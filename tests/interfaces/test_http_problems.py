@@ -293,6 +293,15 @@ ROUTES = {
     "get /v1/patients/{patient_id}/export",
     "get /v1/export",
     "post /v1/imports",
+    "get /v1/retention/preview",
+    "post /v1/retention/apply",
+    "get /v1/erasures",
+    "post /v1/patients/{patient_id}/erasures",
+    "get /v1/patients/{patient_id}/holds",
+    "post /v1/patients/{patient_id}/holds",
+    "post /v1/patients/{patient_id}/holds/{hold_id}/lift",
+    "get /v1/audit",
+    "get /v1/audit/checkpoint",
 }
 
 

@@ -27,7 +27,7 @@ from iamata.model.attribution import (
     Part,
     Role,
 )
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.clinical_time import Clock, Timed, parse_time
 from iamata.model.coding import CodedText, Coding, Quantity
 from iamata.model.conflict import Conflict, ConflictKind, Side
@@ -36,6 +36,7 @@ from iamata.model.decision import Decision, Quality, Verdict
 from iamata.model.difference import Report
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Outcome, Reason, Receipt
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.erasure import Due, Erasable, Erasure, Hold
 from iamata.model.fact import Fact, fact_id
 from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
@@ -189,6 +190,10 @@ WITH_MOMENTS: list[Any] = [
     ),
     memory(),
     entry(),
+    Checkpoint(at=NOW, heads=(), key="00"),
+    Erasure(id="er_1", kind=Erasable.PATIENT, mark="m", person="p", registration="r", at=NOW, by="operator/local"),
+    Due(patient="p", kind=Erasable.MEMORY, id="lm_1", since=NOW, until=NOW, rule="r", source="s"),
+    Hold(id="ho_1", by="operator/local", at=NOW, reason="a claim"),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),
     RULING,
     ADJUDICATION,

@@ -35,6 +35,7 @@ from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.erasure import Erasable
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -66,6 +67,11 @@ WRITES = {
     # For who sees everything, or for nobody: see test_archives_of_patients.
     "export_archive",
     "import_archive",
+    "erase",
+    "prove_erasure",
+    "set_hold",
+    "lift_hold",
+    "retention_apply",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -195,6 +201,30 @@ class Walk:
 
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
+
+    def audit_page(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_page(access=self.access))
+
+    def audit_checkpoint(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_checkpoint(access=self.access))
+
+    def audit_export(self) -> Iterator[Any]:
+        yield self.tried(lambda: list(self.engine.audit_export(access=self.access)))
+
+    def audit_verify(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.audit_verify(access=self.access))
+
+    def retention_preview(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.retention_preview(self.id, access=self.access))
+
+    def holds(self) -> Iterator[Any]:
+        yield self.engine.holds(self.id, access=self.access)
+
+    def erasures(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.erasures(access=self.access))
+
+    def verify_erasure(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.verify_erasure(access=self.access))
 
     def tried(self, call: Callable[[], Any]) -> Any:
         try:
@@ -342,7 +372,18 @@ def test_a_context_of_one_reader_does_not_open_its_citations_to_another(pair: tu
 # ------------------------------------------------------------------- no relation
 
 STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset({"other"}))
-OF_NO_PATIENT = {"patients", "entries", "audit_records"}
+OF_NO_PATIENT = {
+    "patients",
+    "entries",
+    "audit_records",
+    "audit_page",
+    "audit_checkpoint",
+    "audit_export",
+    "audit_verify",
+    "erasures",
+    "verify_erasure",
+    "retention_preview",
+}
 
 
 def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
@@ -399,6 +440,11 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.retract(id, "ehr", access=STRANGER),
             lambda id=id: engine.rule(id, RulingKind.NOT_THIS_PATIENT, "st_x", access=STRANGER),
             lambda id=id: engine.withdraw_ruling(id, "ru_x", access=STRANGER),
+            lambda id=id: engine.erase(id, Erasable.SESSION, "s", access=STRANGER),
+            lambda id=id: engine.prove_erasure(id, access=STRANGER),
+            lambda id=id: engine.set_hold(id, "a claim", access=STRANGER),
+            lambda id=id: engine.retention_apply(id, access=STRANGER),
+            lambda id=id: engine.lift_hold(id, "ho_x", "settled", access=STRANGER),
         ):
             with pytest.raises(NotAllowed) as refusal:
                 write()
@@ -465,6 +511,11 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "rule": lambda: engine.rule("p", RulingKind.NOT_THIS_PATIENT, statement, access=access),
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
         "adjudicate": lambda: engine.adjudicate("p", access=access),
+        "erase": lambda: engine.erase("p", Erasable.SESSION, "s", access=access),
+        "prove_erasure": lambda: engine.prove_erasure("p", access=access),
+        "set_hold": lambda: engine.set_hold("p", "a claim", access=access),
+        "retention_apply": lambda: engine.retention_apply(access=access),
+        "lift_hold": lambda: engine.lift_hold("p", "ho_x", "settled", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
         "export_archive": lambda: engine.export_archive(io.BytesIO(), "p", access=access),
         "import_archive": lambda: engine.import_archive(io.BytesIO(), access=access),

@@ -231,7 +231,7 @@ def test_what_a_model_found_goes_with_the_patient(with_model: Opens) -> None:
     engine = with_model(ScriptedModel([{"memories": [proposal()]}, {"memories": []}]))
     engine.append("p", "s", talk(BUZZ))
     engine.delete_patient("p")
-    engine.append("p", "s", talk(BUZZ))
+    engine.append("p", "s", talk(BUZZ), after_erasure=True)
     assert quotes(engine) == [("Metformin", ("offline/1",))]
 
 

@@ -281,6 +281,7 @@ def test_forgetting_a_patient_forgets_what_was_read_again(
     engine.reread("p")
     engine.delete_patient("p")
     assert make_store("main").held("p") is None
+    engine.put_patient("p")  # the explicit word for it
     engine.ingest("p", json.dumps({"resourceType": "Bundle", "type": "collection", "entry": entries()}).encode())
     held = make_store("main").held("p")
     assert held is not None

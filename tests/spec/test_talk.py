@@ -432,7 +432,8 @@ def test_erasing_the_patient_erases_talk_calls_and_what_was_shown(engine: Engine
     for read in (lambda: engine.memories("p"), lambda: engine.tool_calls("p", "first"), lambda: engine.rulings("p")):
         with pytest.raises(NotFound):
             read()
-    engine.append("p", "first", [says(context)])  # registered again: another key, nothing is known
+    # Registered again: another key, nothing is known.
+    engine.append("p", "first", [says(context)], after_erasure=True)
     assert engine.session("p", "first").messages[0].injected == ()
     assert engine.tool_calls("p", "first") == []
 

@@ -11,10 +11,13 @@ import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from store_samples import LATER, NOW, bundle, memory_of, turns
 
+from iamata.formation.forgetting import forgotten
+from iamata.model.erasure import Erasable
 from iamata.model.identifiers import IdMint
 from iamata.store import DatabaseStore, FileKeyStore
 from iamata.store.database import Bound, Database, Transaction
@@ -78,7 +81,8 @@ def main(address: str, keys: str, verb: str, moment: str) -> None:
     else:
         inner = SqliteDatabase(address, load_queries("sqlite"))
     database = MortalDatabase(inner)
-    store = DatabaseStore(database, FileKeyStore(keys))
+    ledger = f"{keys}.erasures" if address.startswith("postgresql:") else f"{address}.erasures"
+    store = DatabaseStore(database, FileKeyStore(keys), erasures=Path(ledger))
     mint = IdMint(store.keys.get_or_create("leo"))
     submission = bundle(mint, ["c1", "o1", "p1", "n1"])
     talk = turns(mint, ["he has hives"])
@@ -95,6 +99,14 @@ def main(address: str, keys: str, verb: str, moment: str) -> None:
         assert work is not None
         database.moment = moment
         store.finish(work, [memory_of(mint, talk.messages[0])], b"projection", LATER)
+    elif verb == "erase_part":
+        store.accept(submission, NOW)
+        store.accept(talk, NOW)
+        held = store.held("leo")
+        assert held is not None
+        going = forgotten(held, store.receipts("leo")[0], Erasable.DOCUMENT, held.documents[0].id, mint=mint)
+        database.moment = moment
+        store.erase_part("leo", going, held.version, LATER, "operator/x", quotes=lambda text: set())
     else:
         store.accept(submission, NOW)
         database.moment = moment

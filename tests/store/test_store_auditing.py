@@ -15,6 +15,7 @@ from store_samples import NOW
 from iamata.errors import BadInput, InvalidValue
 from iamata.model.audit import AuditRecord
 from iamata.store import DatabaseStore, MemoryKeyStore, open_store
+from iamata.store.proving import faults, record_hash
 
 Sql = Callable[..., list[tuple[Any, ...]]]
 
@@ -132,7 +133,7 @@ def test_records_that_were_moved_to_another_chain_show(
 def test_somebody_without_the_key_cannot_mend_a_chain(chain: DatabaseStore, databases: Any) -> None:
     stranger = open_store(databases.url(), keys=MemoryKeyStore())
     try:
-        assert any("was changed" in fault for fault in stranger.audit_verify())
+        assert any("the head does not belong" in fault for fault in stranger.audit_verify())
     finally:
         stranger.close()
     assert chain.audit_verify() == []
@@ -159,3 +160,33 @@ def test_erasing_a_patient_keeps_the_log(chain: DatabaseStore) -> None:
     chain.erase_patient("leo", NOW)
     assert len(chain.audit_records()) == 10
     assert chain.audit_verify() == []
+
+
+def test_whoever_writes_a_chain_anew_cannot_end_it(
+    chain: DatabaseStore, sql: Sql, drop_guard: Callable[[str], None]
+) -> None:
+    """Anybody can follow the hashes, so anybody can make others: only the head needs the key."""
+    drop_guard("audit")
+    rows = sql("select writer, sequence, body from audit order by sequence")
+    last = b""
+    for writer, sequence, body in rows:
+        body = body.replace("dr-lee", "dr-who")
+        last = record_hash(writer, sequence, last, body.encode())
+        sql("update audit set body = :body, hash = :hash where sequence = :n", body=body, hash=last, n=sequence)
+    assert [fault.partition(": ")[2] for fault in chain.audit_verify()] == ["the head does not belong to the chain"]
+
+
+def test_a_chain_from_before_others_could_follow_it_is_whole_to_the_installation(
+    chain: DatabaseStore, sql: Sql, drop_guard: Callable[[str], None]
+) -> None:
+    drop_guard("audit")
+    log, last = chain._audit, b""
+    for writer, sequence, body in sql("select writer, sequence, body from audit order by sequence"):
+        last = log._keyed_hash(writer, sequence, last, body.encode())
+        sql("update audit set hash = :hash where sequence = :n", hash=last, n=sequence)
+        sql("update audit_heads set hash = :hash", hash=log._head(writer, sequence, last))
+    assert chain.audit_verify() == []
+    assert [head.keyed for head in chain.audit_checkpoint(NOW).heads] == [True]
+    exported = list(chain.audit_export(NOW))
+    assert list(faults(exported, key=log.signer.public)) == []
+    assert any("missing" in fault for fault in faults([*exported[:3], *exported[4:]], key=log.signer.public))

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from store_samples import LATER, NOW, bundle, memory_of, turns
 
+from iamata import Engine
 from iamata.model.document import Staged
 from iamata.model.identifiers import IdMint
 from iamata.store import DatabaseStore
@@ -90,3 +91,32 @@ def test_erasing_again_completes_what_a_killed_process_began(killed: Killed, mom
     held = store.held("leo")
     assert held is not None
     assert held.version == 1
+
+
+def test_an_erasure_that_was_cut_off_after_it_stood_in_the_ledger_is_finished_at_opening(killed: Killed) -> None:
+    """The ledger is durable before the commit, so nobody has to ask for it again."""
+    store = killed("erase", "commit")
+    assert store.held("leo") is None
+    assert store.keys.get("leo") is None
+    [receipt], _ = store.erasures()
+    assert dict(receipt.counts)["patients"] == 1
+    assert store.erased("leo") == receipt
+
+
+@pytest.mark.parametrize(("moment", "done"), [("3", False), ("9", False), ("commit", True), ("after", True)])
+def test_the_erasure_of_a_part_is_finished_at_opening_or_never_began(killed: Killed, moment: str, done: bool) -> None:
+    store = killed("erase_part", moment)
+    engine = Engine(store, store.keys, clock=lambda: LATER, ids=lambda: "x")
+    held = store.held("leo")
+    assert held is not None
+    assert [len(session.messages) for session in held.sessions] == [1]
+    if done:
+        assert (held.documents, held.statements, held.passages, held.sightings) == ((), (), (), ())
+        assert len(engine.erasures()[0]) == 1
+    else:
+        assert len(held.documents) == 1
+        assert held.statements
+        assert engine.erasures() == ([], 0)
+    version = held.version
+    Engine(store, store.keys, clock=lambda: LATER, ids=lambda: "y")
+    assert store.version("leo") == version

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from store_samples import LATER, NOW, adjudication_of, bundle, memory_of, reading_of, turns
 
-from iamata.errors import NotFound
+from iamata.errors import Conflict, NotFound
 from iamata.model.identifiers import IdMint
 from iamata.model.model_answers import Sameness
 from iamata.store import DatabaseStore
@@ -81,3 +81,14 @@ def test_an_answer_is_sealed_and_goes_with_the_patient(store: DatabaseStore, min
     assert b"same pill" not in bytes(body)
     store.erase_patient("leo", LATER)
     assert sql("select * from model_answers") == []
+
+
+def test_an_answer_that_was_asked_for_before_an_erasure_is_not_kept(store: DatabaseStore, sql: Any) -> None:
+    store.put_patient("leo", NOW)
+    store.keep_answers("leo", [adjudication_of("ma_1")], NOW, erasures=0)
+    sql("insert into forgotten (patient, version, at) values ('leo', 2, 't')")
+    with pytest.raises(Conflict, match="was erased while"):
+        store.keep_answers("leo", [adjudication_of("ma_2")], NOW, erasures=0)
+    held = store.held("leo")
+    assert held is not None
+    assert [answer.id for answer in held.adjudications] == ["ma_1"]

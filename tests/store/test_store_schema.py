@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from store_samples import NOW, adjudication_of, bundle, memory_of, turns
 
 from iamata.errors import Unavailable
+from iamata.model.erasure import Hold
 from iamata.model.identifiers import IdMint
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.session import RecordedCall, ToolCall
@@ -22,6 +23,7 @@ from iamata.store.dialects.sqlite import SqliteDatabase
 from iamata.store.erasing import ERASED_TABLES
 from iamata.store.queries import ACROSS_PATIENTS, ONE_PATIENT, Query, load_queries, named_bindings, parse_queries
 from iamata.store.schema import cut, migrations, schema
+from iamata.store.searching import TABLES as LOOKED
 
 Sql = Callable[..., list[tuple[Any, ...]]]
 QUERIES = {dialect: load_queries(dialect) for dialect in ("sqlite", "postgres")}
@@ -148,7 +150,9 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
         store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
         store.put_shown("leo", {b"0123456789"}, NOW)
-        column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
+        store.put_hold("leo", Hold(id="ho_1", by="operator/x", at=NOW, reason="a claim"), NOW)
+        sql("insert into forgotten (patient, version, at) values ('leo', 9, 't')")
+        column = {"rereadings": "at", "shown_words": "patient", "forgotten": "at"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before
     with pytest.raises(Exception, match=f"{table} is append only"):
@@ -267,3 +271,10 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
 def test_a_schema_text_that_ends_within_a_statement_is_refused() -> None:
     with pytest.raises(ValueError, match="ends within"):
         cut("create table a (\n  b text\n", lambda table: [])
+
+
+def test_a_search_for_remains_opens_every_column_that_is_sealed() -> None:
+    sealed = {
+        name for name in ONE_PATIENT_TABLES if re.search(r"^  (?:body|head|failure) blob", TABLES[name]["body"], re.M)
+    }
+    assert set(LOOKED) == sealed

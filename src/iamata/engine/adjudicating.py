@@ -28,7 +28,8 @@ class Adjudicating(Door):
         Its answers are agent-reported, kept, and hold until a record changes or a person rules otherwise: "same" joins
         the two unless a rule keeps them apart, "not the same" takes the pair off the list. A question that got an
         answer is never asked again. Operators only. Raises Unavailable if no model is configured for it, BadInput for
-        a `most` below 1; what the model or its server does wrong is counted.
+        a `most` below 1, Conflict if something of the patient was erased meanwhile (then nothing is kept); what the
+        model or its server does wrong is counted.
         """
         access, subject = self._begin("adjudicate", "decide", access, patient_subject(patient))
         if self._model is None or ADJUDICATION not in self._model_for:
@@ -38,7 +39,8 @@ class Adjudicating(Door):
         model = self._model
         graph = self._load(subject, None, None, access).graph
         mint = self._graphs.mint(patient)
-        before = {answer.id for answer in self._graphs.held(patient).adjudications}
+        held = self._graphs.held(patient)
+        before = {answer.id for answer in held.adjudications}
         told: list[tuple[Statement, Statement, Answer]] = []
         failed: Counter[str] = Counter()
         counts: Counter[str] = Counter()
@@ -77,6 +79,6 @@ class Adjudicating(Door):
             else:
                 made.append(read)
         if made:
-            self._store.keep_answers(patient, made, now)
+            self._store.keep_answers(patient, made, now, erasures=held.erasures)
         self._audit("adjudicate", access, subject, tuple(answer.id for answer in made))
         return Adjudicated(model=model.name, answers=tuple(made), failed=tuple(sorted(failed.items())), **counts)

@@ -8,13 +8,17 @@ from collections.abc import Callable
 from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
-from iamata.errors import IamataError, NotFound
+from iamata.engine.origin import current
+from iamata.errors import Gone, IamataError, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import Act, AuditRecord, DoorName
+from iamata.model.erasure import Erasable
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
+from iamata.policy.retention import Policy as Retention
+from iamata.policy.retention import shipped
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
@@ -30,9 +34,24 @@ _WRITES = (
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
-_ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
-_ACTS |= dict.fromkeys(("export_archive", "import_archive"), "move")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "erase", "set_hold", "lift_hold", "retention_apply")
+_AUDITS = (
+    "audit_records",
+    "audit_checkpoint",
+    "audit_export",
+    "audit_verify",
+    "erasures",
+    "verify_erasure",
+    "retention_preview",
+)
+_ACTS = {
+    **dict.fromkeys(_WRITES, "write"),
+    **dict.fromkeys(_DECIDES, "decide"),
+    **dict.fromkeys(_AUDITS, "audit"),
+    **dict.fromkeys(("export_archive", "import_archive"), "move"),
+}
+# The class of a record where it is another than the act that policy decides about.
+_CLASSES = {"delete_patient": Act.ERASE, "erase": Act.ERASE, "retention_apply": Act.ERASE}
 
 
 class Door:
@@ -48,6 +67,8 @@ class Door:
         ids: Callable[[], str],
         model: LanguageModel | None = None,
         model_for: frozenset[str] = frozenset(),
+        door: DoorName = DoorName.PYTHON,
+        retention: Retention | None = None,
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
@@ -55,8 +76,14 @@ class Door:
         self._ids = ids
         self._model = model
         self._model_for = model_for
+        self._door = door
+        self._retention = retention or shipped()
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
+        self._replay_erasures()
+
+    def _replay_erasures(self) -> None:
+        """Before anything is answered: what a restored backup brought back is erased again (`forgetting`)."""
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
         """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
@@ -76,8 +103,10 @@ class Door:
         items: tuple[str, ...] = (),
         *,
         allowed: bool = True,
+        reasons: tuple[str, ...] = (),
     ) -> None:
         act = _ACTS.get(action, "read")
+        origin = current()
         self._store.audit(
             AuditRecord(
                 at=self._clock(),
@@ -87,8 +116,11 @@ class Door:
                 action=action,
                 subject=str(subject) if subject else "",
                 allowed=allowed,
-                reasons=policy.decide(access, act, subject).reasons,
+                reasons=reasons or policy.decide(access, act, subject).reasons,
                 items=items[:1000],
+                act=_CLASSES.get(action, act),
+                door=origin.door if origin else self._door,
+                request=origin.request if origin else "",
             )
         )
         if act in ("write", "decide", "move"):  # recorded before the answer leaves (design 10)
@@ -97,6 +129,26 @@ class Door:
     def _registered(self, patient: str) -> None:
         if self._store.patient(patient) is None:
             raise NotFound(what="patient", id=patient)
+
+    def _absent(self, patient: str, kind: Erasable, id: str, access: Access) -> NotFound:
+        """There is none, or it was erased. For a reader from whom labels are withheld it never was: which of what was
+        erased they could have seen cannot be told any more."""
+        if not access.withheld and self._store.erased(patient, kind, id) is not None:
+            return Gone(f"{kind} {id!r} was erased", what=kind, id=id)
+        return NotFound(what=kind, id=id)
+
+    def _take_back(self, patient: str, kind: Erasable, id: str, access: Access, after_erasure: bool) -> tuple[str, ...]:
+        """May this come in? If it was erased only by explicit word: the ids of the erasures that it lifts. Raises
+        Gone."""
+        if self._store.erased(patient, kind, id) is None:
+            return ()
+        if not after_erasure:
+            raise Gone(
+                f"this {kind} was erased; what is sent again after that needs an explicit word (after_erasure)",
+                what=kind,
+                id=id,
+            )
+        return self._store.allow_again(patient, kind, id, self._clock(), f"{access.kind}/{access.id}")
 
     def _remember_shown(self, patient: str, text: str) -> None:
         """Keep the words of a text that is given out, as keyed hashes; what was given out lately is kept already."""

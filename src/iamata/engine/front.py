@@ -11,18 +11,21 @@ from typing import Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
+from iamata.engine.auditing import Auditing
 from iamata.engine.exporting import Exporting
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.moving import Moving
-from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
-from iamata.engine.talking import Talking
+from iamata.engine.retaining import Retaining
+from iamata.errors import InvalidValue
+from iamata.model.audit import DoorName
+from iamata.policy.retention import Policy, read_policy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Exporting, Moving):
+class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -36,25 +39,43 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Exporting, 
         db: str | Path = "iamata.db",
         *,
         keys: KeyStore | str | Path | None = None,
+        erasures: str | Path | None = None,
+        retention: str | Path | None = None,
         terminology: str | Path | None = None,
         model: LanguageModel | None = None,
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
+        door: DoorName = DoorName.PYTHON,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
         `keys` is a key store or the folder of one; PostgreSQL needs it: keys never lie in the database they lock.
+        `erasures` is the file of the ledger of erasures, beside the database or the keys unless it is given: no backup
+        may bring an older one back.
+        `retention` is the file of the retention policy; without it nothing has a period. One that is not understood
+        whole raises InvalidValue with the line.
         `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
-        `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
+        `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
+        the audit log says of requests that name no other.
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
-        store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
-        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for))
+        policy = None if retention is None else _policy(Path(retention))
+        store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys, erasures=erasures)
+        return cls(
+            store,
+            store.keys,
+            clock=clock,
+            ids=ids,
+            model=model,
+            model_for=tasks_of(model_for),
+            door=door,
+            retention=policy,
+        )
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""
@@ -67,3 +88,10 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Exporting, 
         self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _policy(file: Path) -> Policy:
+    try:
+        return read_policy(file.read_text("utf-8"), file.name)
+    except OSError as error:
+        raise InvalidValue(f"the retention policy {file.name} cannot be read: {error.strerror}") from None

@@ -19,13 +19,13 @@ from iamata.errors import BadInput, Gone, NotFound
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
 from iamata.model.access import Access
-from iamata.model.audit import AuditRecord
 from iamata.model.conflict import Conflict
 from iamata.model.context import Context, ContextRequest
 from iamata.model.decision import Decision, Verdict
 from iamata.model.difference import Report
 from iamata.model.document import Receipt
 from iamata.model.entry import Entry
+from iamata.model.erasure import Erasable
 from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes
 from iamata.model.patient import PatientRow
@@ -227,7 +227,15 @@ class Reading(Door):
         """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
-        found = explained(self._store, loaded, item, task=task, access=access)
+        try:
+            found = explained(self._store, loaded, item, task=task, access=access)
+        except Gone:
+            raise
+        except NotFound:
+            for kind in (Erasable.MEMORY, Erasable.MESSAGE, Erasable.DOCUMENT, Erasable.SESSION):
+                if isinstance(gone := self._absent(patient, kind, item, access), Gone):
+                    raise gone from None
+            raise
         self._audit("explain", access, subject, (found.item,))
         return found
 
@@ -322,7 +330,9 @@ class Reading(Door):
         access, subject = self._begin("session", "read", access, patient_subject(patient))
         self._registered(patient)
         found = self._store.session(patient, session)
-        if found is None or (known_at is not None and found.created_at > known_at):
+        if found is None:
+            raise self._absent(patient, Erasable.SESSION, session, access)
+        if known_at is not None and found.created_at > known_at:
             raise NotFound(what="session", id=session)
         if known_at is not None:
             messages = tuple(m for m in found.messages if m.received_at <= known_at)
@@ -338,6 +348,8 @@ class Reading(Door):
         access, subject = self._begin("document", "read", access, patient_subject(patient))
         held = self._graphs.held(patient)
         found = next((d for d in held.documents if d.id == document), None)
+        if found is None:
+            raise self._absent(patient, Erasable.DOCUMENT, document, access)
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
         body = self._store.document_body(patient, document) if found else None
@@ -355,15 +367,6 @@ class Reading(Door):
         access, subject = self._begin("entries", "read", access, subject)
         found = [e for e in self._store.entries(subject) if known_at is None or e.recorded_at <= known_at]
         self._audit("entries", access, subject, tuple(entry.id for entry in found))
-        return found
-
-    def audit_records(
-        self, *, subject: str | None = None, page: int = 0, per_page: int = 100, access: Access | None = None
-    ) -> list[AuditRecord]:
-        """Who did what, newest first. Only for the owner."""
-        access, _ = self._begin("audit_records", "audit", access, None)
-        found = self._store.audit_records(subject=subject, offset=page * per_page, limit=per_page)
-        self._audit("audit_records", access, None)
         return found
 
     def doctor(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from iamata.assembly.threads import threads
 from iamata.engine.door import Door
 from iamata.errors import Gone, NotFound
 from iamata.model.access import Access
+from iamata.model.erasure import Erasable
 from iamata.model.graph import Graph, Held
 from iamata.model.link import LinkType
 from iamata.model.memory import Memory, MemoryKind
@@ -90,7 +91,7 @@ class Remembering(Door):
         access, subject = self._begin("link_history", "read", access, patient_subject(patient))
         graph = self._load(subject, known_at, true_at, access).graph
         if memory not in graph.memories:
-            raise self._missing(graph, memory)
+            raise self._missing(graph, memory, access)
         now = graph.moment.true_at
         since = graph.memories[memory].received_at
         states: list[LinkState] = []
@@ -154,10 +155,10 @@ class Remembering(Door):
         self._remember_shown(subject.id, text)
         self._audit("shown", access, subject)
 
-    def _missing(self, graph: Graph, memory: str) -> NotFound:
+    def _missing(self, graph: Graph, memory: str, access: Access) -> NotFound:
         if memory in graph.hidden:
             return Gone(f"memory {memory!r} was refused or hidden by {graph.hidden[memory]}", what="memory", id=memory)
-        return NotFound(what="memory", id=memory)
+        return self._absent(graph.subject.id, Erasable.MEMORY, memory, access)
 
 
 def _quoted(memories: Iterable[Memory]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ from iamata.errors import Conflict as NotAsStored
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.document import Receipt
+from iamata.model.erasure import Erasable
 from iamata.model.identifiers import IdMint
 from iamata.model.provenance import SourceKind
 from iamata.model.scope import patient as patient_subject
@@ -56,6 +58,7 @@ class Talking(Writing):
         whole: bool = False,
         source: str = "",
         form: bool = True,
+        after_erasure: bool = False,
         access: Access | None = None,
     ) -> Receipt:
         """Add turns to a session of the patient; the first call opens it.
@@ -63,10 +66,13 @@ class Talking(Writing):
         With `whole` the turns are the transcript so far: what is held is recognised, what is new is appended, and an
         edited, removed or reordered turn raises Conflict (with its number) and stores nothing. Without it all turns are
         new, but for those whose `turn_id` is held. Concurrent appends lose and double nothing; their order is the order
-        in which they were stored.
+        in which they were stored. A session that was erased is opened again only with `after_erasure`, else Gone is
+        raised; an erased turn that is sent again is recognised, and stays erased.
         """
         talks = [Talk(session, turns)]
-        return self.append_many(patient, talks, whole=whole, source=source, form=form, access=access)[0]
+        return self.append_many(
+            patient, talks, whole=whole, source=source, form=form, after_erasure=after_erasure, access=access
+        )[0]
 
     def append_many(
         self,
@@ -76,6 +82,7 @@ class Talking(Writing):
         whole: bool = False,
         source: str = "",
         form: bool = True,
+        after_erasure: bool = False,
         access: Access | None = None,
     ) -> list[Receipt]:
         """Add turns to several sessions of the patient, to all of them or none: a receipt for each. As `append`
@@ -91,6 +98,9 @@ class Talking(Writing):
         for talk in talks:
             check_words(talk.turns)
             one_patient(talk.turns)
+        again = self._let_in(patient, access, after_erasure=after_erasure)
+        for talk in talks:
+            again += self._take_back(patient, Erasable.SESSION, talk.session, access, after_erasure)
         mint = self._graphs.mint(patient)
         for _ in range(100):
             now = self._clock()
@@ -98,7 +108,8 @@ class Talking(Writing):
             for session, turns, warnings, media_type in talks:
                 held = self._store.session(patient, session)
                 stored = held.messages if held else ()
-                fresh = unseen(turns, stored) if whole else unheld(turns, stored)
+                same = partial(_is_turn, mint)
+                fresh = unseen(turns, stored, same=same) if whole else unheld(turns, stored, same=same)
                 one_patient([*(message.turn for message in stored), *fresh])
                 receipt = self._receipt(subject, source or access.id, _FORMAT, media_type, now)
                 messages = self._messages(mint, patient, session, len(stored), fresh, now)
@@ -112,7 +123,7 @@ class Talking(Writing):
                     )
                 )
             try:
-                return self._accept("append", accepted, access, form=form)
+                return self._accept("append", accepted, access, form=form, lifted=again)
             except NotAsStored:
                 continue  # somebody else appended first: look again at what is held
         raise NotAsStored("the session is written to too often at once; try again")
@@ -130,6 +141,7 @@ class Talking(Writing):
         known_as: str = "",
         source: str = "",
         form: bool = True,
+        after_erasure: bool = False,
         access: Access | None = None,
     ) -> Receipt:
         """Take in the transcript of one session of the patient, whole or not at all; sent again, only what is new.
@@ -152,7 +164,9 @@ class Talking(Writing):
         if not name:
             raise BadInput("say which conversation this is: the transcript does not name it", place="session")
         talk = Talk(name, read.turns, read.warnings, _MEDIA_TYPES[read.format])
-        return self.append_many(patient, [talk], whole=True, source=source, form=form, access=access)[0]
+        return self.append_many(
+            patient, [talk], whole=True, source=source, form=form, after_erasure=after_erasure, access=access
+        )[0]
 
     def record_calls(
         self, patient: str, session: str, calls: Sequence[ToolCall], *, access: Access | None = None
@@ -199,3 +213,8 @@ class Talking(Writing):
             )
             for index, (turn, marked) in enumerate(zip(turns, heard, strict=True), start=first)
         )
+
+
+def _is_turn(mint: IdMint, message: Message, turn: Turn) -> bool:
+    """Is this the turn that was erased? Its id, which is a keyed hash of it, still tells."""
+    return message.id == mint.message(message.session, message.index, turn.speaker, turn.text)

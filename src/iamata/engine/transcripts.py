@@ -6,7 +6,7 @@ calls). What a resend says more of a stored turn is not added to it: a stored tu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -47,26 +47,28 @@ class Edited(Conflict):
     """The transcript edits, removes or reorders stored turns."""
 
 
-def unseen(turns: Sequence[Turn], stored: Sequence[Message]) -> list[Turn]:
-    """The turns after those that are stored. Raises Edited when a stored one was edited, removed or moved."""
+def unseen(turns: Sequence[Turn], stored: Sequence[Message], *, same: Callable[[Message, Turn], bool]) -> list[Turn]:
+    """The turns after those that are stored. Raises Edited when a stored one was edited, removed or moved. `same` says
+    of an erased message whether this was its turn."""
     for message, turn in zip(stored, turns, strict=False):
-        if not _same(message.turn, turn):
+        if not (same(message, turn) if message.erased else _same(message.turn, turn)):
             raise Edited(f"turn {message.index} is not the one that is stored: turns are never edited or reordered")
     if len(turns) < len(stored):
         raise Edited(f"the transcript ends before turn {len(turns)}, which is stored: turns are never removed")
     return list(turns[len(stored) :])
 
 
-def unheld(turns: Sequence[Turn], stored: Sequence[Message]) -> list[Turn]:
+def unheld(turns: Sequence[Turn], stored: Sequence[Message], *, same: Callable[[Message, Turn], bool]) -> list[Turn]:
     """The turns whose id is not stored yet; a turn without an id is always new. Raises Edited when a turn with a stored
     id is another one, or when two turns that are sent share an id."""
     held = {message.turn.turn_id: message.turn for message in stored if message.turn.turn_id}
+    erased = {message.turn.turn_id: message for message in stored if message.turn.turn_id and message.erased}
     fresh = []
     for index, turn in enumerate(turns):
         known = held.get(turn.turn_id)
         if known is None:
             fresh.append(turn)
-        elif not _same(known, turn):
+        elif not (same(erased[turn.turn_id], turn) if turn.turn_id in erased else _same(known, turn)):
             raise Edited(f"turn {index} of those sent has the id of another turn: turns are never edited")
         if turn.turn_id:
             held[turn.turn_id] = turn

@@ -13,12 +13,13 @@ from iamata.connectors.archives import opened
 from iamata.connectors.fhir.exports import not_taken, split
 from iamata.engine.door import Door
 from iamata.engine.models import LEARNING, Learned, read_talk
-from iamata.errors import BadInput, IamataError, NotFound
+from iamata.errors import BadInput, Gone, IamataError, NotFound
 from iamata.formation.learned import learn
 from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Receipt
 from iamata.model.entry import Entry
+from iamata.model.erasure import Erasable
 from iamata.model.identifiers import content_digest
 from iamata.model.memory import Memory
 from iamata.model.patient import PatientRow
@@ -51,18 +52,13 @@ class Writing(Door):
     """Registration, documents, retraction, rulings and entries. What is accepted is formed here too."""
 
     def put_patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
-        """Register a patient; the same again changes nothing. Raises InvalidValue for an id that cannot be one."""
+        """Register a patient; the same again changes nothing. Raises InvalidValue for an id that cannot be one. A
+        patient who was erased is registered anew: this is the explicit word for it, and it is recorded."""
         access, subject = self._begin("put_patient", "write", access, patient_subject(patient))
+        again = self._let_in(patient, access, after_erasure=True)
         row = self._store.put_patient(patient, self._clock())
-        self._audit("put_patient", access, subject)
+        self._audit("put_patient", access, subject, again)
         return row
-
-    def delete_patient(self, patient: str, *, access: Access | None = None) -> None:
-        """Erase everything of the patient and destroy its key. Irreversible; fine if it is gone."""
-        access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
-        self._store.erase_patient(patient, self._clock())
-        self._graphs.forget(patient)
-        self._audit("delete_patient", access, subject)
 
     def ingest(
         self,
@@ -75,6 +71,7 @@ class Writing(Door):
         source_kind: SourceKind | None = None,
         name: str = "",
         form: bool = True,
+        after_erasure: bool = False,
         access: Access | None = None,
     ) -> Receipt:
         """Accept one document of one patient.
@@ -82,7 +79,8 @@ class Writing(Door):
         `format` is one that is read, such as `fhir/r4`, or empty (detected); `source` names the sending system, else
         what the document says of it, else the caller's id. The receipt is durable when it is returned. With `form` the
         memory is formed before the call returns, else a worker does it. Raises BadInput (with the place) for what
-        cannot be read at all; then nothing is stored. What can be read in part is: see `receipt.intake`.
+        cannot be read at all; then nothing is stored. What can be read in part is: see `receipt.intake`. A patient or a
+        document that was erased comes in again only with `after_erasure`; without it, Gone is raised.
         """
         (receipt,) = self.ingest_many(
             patient,
@@ -91,6 +89,7 @@ class Writing(Door):
             source=source,
             source_kind=source_kind,
             form=form,
+            after_erasure=after_erasure,
             access=access,
         )
         return receipt
@@ -104,6 +103,7 @@ class Writing(Door):
         source: str = "",
         source_kind: SourceKind | None = None,
         form: bool = True,
+        after_erasure: bool = False,
         access: Access | None = None,
     ) -> list[Receipt]:
         """Accept several documents of one patient, all of them or none: a receipt for each, in their order.
@@ -114,6 +114,7 @@ class Writing(Door):
         access, subject = self._begin("ingest", "write", access, patient_subject(patient))
         if not documents:
             raise BadInput("there is no document in what was sent", place="documents")
+        again = self._let_in(patient, access, after_erasure=after_erasure)
         accepted: list[Accepted] = []
         for index, sent in enumerate(documents):
             try:
@@ -123,7 +124,10 @@ class Writing(Door):
                     error.args = (f"document {index}: {error}",)
                     error.place = "/".join(filter(None, (f"documents/{index}", error.place.lstrip("/"))))
                 raise
-        return self._accept("ingest", accepted, access, form=form)
+        for each in accepted:
+            if each.document is not None:
+                again += self._take_back(patient, Erasable.DOCUMENT, each.document.id, access, after_erasure)
+        return self._accept("ingest", accepted, access, form=form, lifted=again)
 
     def ingest_export(
         self,
@@ -164,7 +168,7 @@ class Writing(Door):
                         access=access,
                     )
                 )
-            except BadInput as error:
+            except (BadInput, Gone) as error:
                 lines.append(not_taken("Patient", f"Patient/{document.patient}", type(error).__name__))
         source = source or (access or Access.local()).id
         held_by = self._holders({deletion.record for deletion in export.deletions}, source, access)
@@ -201,7 +205,8 @@ class Writing(Door):
     ) -> Ruling:
         """Decide as a person: two statements are the same thing or not, a statement's value of a field is right, a
         statement's source is of another patient; a memory is refused or hidden (then `left` is the memory, and it is in
-        no graph from now on, whatever is sent again). It holds from now on, until it is withdrawn.
+        no graph from now on, whatever is sent again); a statement or memory is no longer true, and is kept as history,
+        until somebody says it anew. It holds from now on, until it is withdrawn.
 
         Raises NotFound for a statement or memory this reader does not see, BadInput for a pair without its second.
         """
@@ -348,10 +353,18 @@ class Writing(Door):
             sightings=parsed.sightings,
         )
 
-    def _accept(self, action: str, accepted: Sequence[Accepted], access: Access, *, form: bool) -> list[Receipt]:
+    def _let_in(self, patient: str, access: Access, *, after_erasure: bool) -> tuple[str, ...]:
+        """May something of this patient come in? Only somebody who is not registered can be one who was erased."""
+        if self._store.patient(patient) is not None:
+            return ()
+        return self._take_back(patient, Erasable.PATIENT, patient, access, after_erasure)
+
+    def _accept(
+        self, action: str, accepted: Sequence[Accepted], access: Access, *, form: bool, lifted: tuple[str, ...] = ()
+    ) -> list[Receipt]:
         receipts = self._store.accept_many(accepted, self._clock())
         subject = receipts[0].subject
-        self._audit(action, access, subject, tuple(receipt.id for receipt in receipts))
+        self._audit(action, access, subject, (*(receipt.id for receipt in receipts), *lifted))
         if form and any(receipt.status is IngestionStatus.PENDING for receipt in receipts):
             self.form_pending(patient=subject.id)
             receipts = [self._store.receipt(subject.id, receipt.id) or receipt for receipt in receipts]

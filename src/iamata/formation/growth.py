@@ -90,6 +90,7 @@ def _more(before: Held, held: Held) -> _More | None:
     kinds = dict(held.sources)
     same = (
         held.subject == before.subject
+        and held.erasures == before.erasures
         and held.rulings == before.rulings
         and held.adjudications == before.adjudications
         and held.retractions == before.retractions

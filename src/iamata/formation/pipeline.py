@@ -40,7 +40,7 @@ from iamata.model.fact import Fact
 from iamata.model.graph import Graph, Held, Unresolved
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.link import Link
-from iamata.model.memory import Memory
+from iamata.model.memory import Memory, Temporality
 from iamata.model.passage import Passage
 from iamata.model.session import Session
 from iamata.model.sighting import Sighting
@@ -407,6 +407,7 @@ def talk(held: Held, moment: Moment, rulings: Rulings) -> tuple[dict[str, Sessio
     memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))
     memories.sort(key=lambda m: (m.session, m.message, m.start, m.kind, m.id))
     hidden = {m.id: ruling.id for m in memories if (ruling := rulings.hides(m)) is not None}
+    memories = [msgspec.structs.replace(m, temporality=Temporality.PAST) if rulings.is_past(m) else m for m in memories]
     return sessions, {m.id: m for m in memories if m.id not in hidden}, dict(sorted(hidden.items()))
 
 

@@ -28,6 +28,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     `sources` says what sort of system each source is.
 
     `statements`, `passages` and `sightings` are as first read; what became of them since is in `rereadings`, by number.
+    `erasures` counts how often something of the patient was erased.
     """
 
     subject: Subject
@@ -45,6 +46,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     adjudications: tuple[Adjudication, ...] = ()
     readings: tuple[ModelReading, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
+    erasures: int = 0
 
 
 class Unresolved(msgspec.Struct, frozen=True, order=True, gc=False):

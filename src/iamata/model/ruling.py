@@ -1,5 +1,5 @@
 """What a person decided: two records are the same, or not; a value is right; a source is not of this patient; a memory
-is refused or hidden.
+is refused or hidden; something is no longer true.
 
 A ruling is about records as their sources name them, not about parses, so it survives a new version and a better
 reader. It is never changed: taking it back is a ruling of its own.
@@ -24,10 +24,12 @@ class RulingKind(StrEnum):
     NOT_THIS_PATIENT = "not-this-patient"
     MEMORY_REFUSED = "memory-refused"  # it was not meant so, or must not be remembered
     MEMORY_HIDDEN = "memory-hidden"  # it was said, and is not to be shown
+    NO_LONGER_TRUE = "no-longer-true"  # it was so, and is not any more: kept as history
+    MEMORY_NO_LONGER_TRUE = "memory-no-longer-true"
     WITHDRAWN = "withdrawn"
 
 
-MEMORY_RULINGS = frozenset({RulingKind.MEMORY_REFUSED, RulingKind.MEMORY_HIDDEN})
+MEMORY_RULINGS = frozenset({RulingKind.MEMORY_REFUSED, RulingKind.MEMORY_HIDDEN, RulingKind.MEMORY_NO_LONGER_TRUE})
 
 
 class RecordRef(msgspec.Struct, frozen=True, order=True, omit_defaults=True, gc=False):

@@ -62,7 +62,8 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     """A stored turn: `index` counts from 0 within its session; received_at is ours. `injected` are the stretches of its
-    text (start, end) that this engine had put into somebody's context before: content, and not said anew."""
+    text (start, end) that this engine had put into somebody's context before: content, and not said anew. An `erased`
+    one keeps its place and its id, and nothing of what was said."""
 
     id: str
     session: str
@@ -70,6 +71,7 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
     turn: Turn
     received_at: datetime
     injected: tuple[tuple[int, int], ...] = ()
+    erased: bool = False
 
     def __post_init__(self) -> None:
         check_aware("received_at", self.received_at)

@@ -1,8 +1,9 @@
-"""Who did what, so that a change to the log shows? One chain of keyed hashes for each writing process.
+"""Who did what, so that a change to the log shows? One chain of hashes for each writing process.
 
-A record's hash covers the one before it, its number and its writer, under a key of the key store: someone who can
-write to the database but has no key cannot mend a chain. The head says how long a chain is, so a cut tail and a
-missing chain show. Not promised: that the removal of a whole chain *with* its head shows; exported heads do that.
+A record's hash covers the one before it, its number and its writer, so that anybody can follow an exported chain
+(`proving`). The head says how long a chain is and how it ends, under a key of the key store: someone who can write to
+the database but has no key cannot mend a chain. Not promised: that the removal of a whole chain *with* its head, or an
+end that was cut off together with an older head, shows here; an exported checkpoint does that.
 
 Records are written in groups: by a thread of its own within 20 ms, or at once by `flush`.
 """
@@ -12,15 +13,17 @@ from __future__ import annotations
 import hmac
 import threading
 from collections.abc import Iterator
+from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
 
 import msgspec
 
-from iamata.errors import IamataError
-from iamata.model.audit import AuditRecord
-from iamata.store import codec
+from iamata.errors import Conflict, IamataError
+from iamata.model.audit import AuditRecord, Checkpoint, Head
+from iamata.store import codec, proving
 from iamata.store.database import Bound, Database
+from iamata.store.proving import Signer, record_hash
 from iamata.store.sealing import derive
 
 # Not a patient: patient ids begin with a letter or digit (model.scope), so no patient can have this name.
@@ -42,6 +45,7 @@ class AuditLog:
     def __init__(self, database: Database, key: bytes, writer: str) -> None:
         self._database = database
         self._key = derive(key, b"audit")
+        self.signer = Signer(key)
         self._writer = writer
         self._waiting: list[_Row] = []
         self._lock = threading.Lock()  # guards _waiting and _thread
@@ -93,12 +97,64 @@ class AuditLog:
                 rows = tx.rows("audit_page_of", subject=subject, offset=offset, limit=limit)
         return [codec.audit_records.decode(body) for (body,) in rows]
 
-    def verify(self) -> list[str]:
-        """One line for each fault: the writer, the number of the record, and what is wrong with it."""
+    def count(self, subject: str | None) -> int:
+        """How many records there are, or of this subject."""
+        with self._database.reading() as tx:
+            rows = tx.rows("count_audit") if subject is None else tx.rows("count_audit_of", subject=subject)
+        return int(rows[0][0])
+
+    def verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
+        """One line for each fault: the writer, the number of the record, and what is wrong with it. With a checkpoint
+        of this installation also what is no longer as it was then."""
         self.flush()
         with self._database.reading() as tx:
             writers = [writer for (writer,) in tx.rows("audit_writers")]
-        return [fault for writer in writers for fault in self._faults(writer)]
+        found = [fault for writer in writers for fault in self._faults(writer)]
+        if checkpoint is not None:
+            found += self._against(checkpoint)
+        return found
+
+    def checkpoint(self, now: datetime) -> Checkpoint:
+        """All chains as they are now, signed. Raises Conflict if a head does not belong to its chain."""
+        self.flush()
+        with self._database.reading() as tx:
+            ends = tx.rows("audit_ends")
+        heads: dict[str, Head] = {}
+        keyed: dict[str, bool] = {}
+        for writer, length, head, sequence, body, hash in ends:
+            if sequence == 1:
+                keyed[writer] = hash != record_hash(writer, 1, proving.FIRST, body.encode())
+            if sequence == length:
+                if head != self._head(writer, sequence, hash):
+                    raise Conflict("the audit log is not whole, and is not signed so: see `iamata audit verify`")
+                heads[writer] = Head(writer, sequence, hash.hex(), keyed.get(writer, False))
+        if len(heads) < len({writer for writer, *_ in ends}):
+            raise Conflict("the audit log is not whole, and is not signed so: see `iamata audit verify`")
+        return self.signer.checkpoint(heads.values(), now)
+
+    def export(self, now: datetime) -> Iterator[bytes]:
+        """The whole log as lines of JSON, chain by chain, and a checkpoint as the last. Raises as `checkpoint`."""
+        sealed = self.checkpoint(now)
+        for head in sealed.heads:
+            for number, _at, _subject, body, hash in self._chain(head.writer):
+                if number > head.sequence:
+                    break
+                yield proving.record_line(head.writer, number, hash, body.encode())
+        yield proving.checkpoint_line(sealed)
+
+    def _against(self, checkpoint: Checkpoint) -> list[str]:
+        if checkpoint.key != self.signer.public:
+            return ["the checkpoint was signed by another installation"]
+        if not proving.is_signed(proving.signed_bytes(checkpoint), checkpoint.signature, checkpoint.key):
+            return ["the signature of the checkpoint is wrong"]
+        with self._database.reading() as tx:
+            ends = {w: Head(w, length, "") for (w, length) in tx.rows("audit_lengths")}
+            hashes = {
+                (head.writer, head.sequence): bytes(hash).hex()
+                for head in checkpoint.heads
+                for (hash,) in tx.rows("audit_hash", writer=head.writer, sequence=head.sequence)
+            }
+        return list(proving.against(checkpoint, hashes, ends))
 
     def _write_groups(self) -> None:
         while not self._closed.is_set():
@@ -116,7 +172,7 @@ class AuditLog:
         sequence, last, rows = self._sequence, self._last, list[dict[str, Bound]]()
         for record in group:
             sequence += 1
-            last = self._hash(self._writer, sequence, last, record.body)
+            last = record_hash(self._writer, sequence, last, record.body)
             rows.append(
                 {
                     "writer": self._writer,
@@ -139,7 +195,10 @@ class AuditLog:
         for number, at, subject, body, stored in self._chain(writer):
             if number != sequence + 1:
                 yield f"{writer}: records {sequence + 1} to {number - 1} are missing"
-            elif stored != self._hash(writer, number, last, body.encode()):
+            elif stored not in (
+                record_hash(writer, number, last, body.encode()),
+                self._keyed_hash(writer, number, last, body.encode()),
+            ):
                 yield f"{writer}: record {number} was changed or moved"
             elif not _columns_agree(at, subject, body):
                 yield f"{writer}: record {number} was changed in its columns"
@@ -163,7 +222,8 @@ class AuditLog:
                 return
             after = rows[-1][0]
 
-    def _hash(self, writer: str, sequence: int, previous: bytes, body: bytes) -> bytes:
+    def _keyed_hash(self, writer: str, sequence: int, previous: bytes, body: bytes) -> bytes:
+        """The hash that records had before others could follow a chain."""
         text = b"record\0" + writer.encode() + b"\0" + sequence.to_bytes(8, "big") + previous.ljust(32, b"\0") + body
         return hmac.digest(self._key, text, sha256)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from iamata.errors import Unavailable
@@ -46,6 +47,9 @@ class Database(Protocol):
 
     def purge(self) -> None:
         """Leave nothing of deleted rows where this database can avoid it."""
+
+    def files(self) -> list[Path]:
+        """The files that hold the data, as far as they can be read from here; none if they cannot."""
 
     def about(self) -> dict[str, str]:
         """Dialect, server version and path. Raises Unavailable when it cannot be reached."""

@@ -4,15 +4,17 @@ own module."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from datetime import datetime
+from pathlib import Path
 from typing import IO
 
 from iamata.errors import Conflict, NotFound
 from iamata.model.archive import ArchiveKind, Manifest, Moved
-from iamata.model.audit import AuditRecord
+from iamata.model.audit import AuditRecord, Checkpoint
 from iamata.model.document import Receipt
 from iamata.model.entry import Entry
+from iamata.model.erasure import Erasable, Erasure, Hold
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
@@ -21,26 +23,52 @@ from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, archiving, codec, erasing, forming, reading, rereading, talk
+from iamata.store import (
+    accepting,
+    archiving,
+    codec,
+    erasing,
+    forming,
+    holding,
+    reading,
+    rereading,
+    searching,
+    talk,
+)
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
-from iamata.store.database import Database
+from iamata.store.database import Database, Transaction
+from iamata.store.erasing import Going
+from iamata.store.ledger import Ledger
 from iamata.store.schema import migrations
 from iamata.store.sealing import Sealer
+from iamata.store.searching import Looked
 
 
 class DatabaseStore:
     """`ports.Store`, whose docstrings say what each method promises. Thread-safe; several processes may share one.
 
     `keys` is the key store, for those who make ids. `random_bytes` gives nonces and the name of this process's audit
-    chain; it must not repeat itself.
+    chain; it must not repeat itself. `erasures` is the file of the ledger of erasures: patients of whom it says that
+    they were erased are erased again here, should a backup have brought them back; parts of patients are for the engine
+    (`to_replay`).
     """
 
-    def __init__(self, database: Database, keys: KeyStore, random_bytes: Callable[[int], bytes] = os.urandom) -> None:
+    def __init__(
+        self,
+        database: Database,
+        keys: KeyStore,
+        random_bytes: Callable[[int], bytes] = os.urandom,
+        *,
+        erasures: Path | None = None,
+    ) -> None:
         self.keys = keys
         self._database = database
         self._random_bytes = random_bytes
         database.migrate(migrations())
-        self._audit = AuditLog(database, keys.get_or_create(AUDIT_KEY_NAME), random_bytes(16).hex())
+        key = keys.get_or_create(AUDIT_KEY_NAME)
+        self._audit = AuditLog(database, key, random_bytes(16).hex())
+        self._ledger = Ledger(database, key, self._audit.signer, erasures)
+        self._parts_to_replay = self._replay_patients()
 
     def close(self) -> None:
         try:
@@ -69,8 +97,142 @@ class DatabaseStore:
             count = int(tx.rows("count_patients")[0][0])
         return [_patient_row(*row) for row in rows], count
 
-    def erase_patient(self, patient: str, now: datetime) -> None:
-        erasing.erase_patient(self._database, self.keys, self._random_bytes, patient, now)
+    def erase_patient(self, patient: str, now: datetime, by: str = "") -> Erasure | None:
+        return erasing.erase_patient(self._database, self.keys, self._random_bytes, self._ledger, patient, now, by)
+
+    def erase_part(
+        self, patient: str, going: Going, version: int, now: datetime, by: str, *, quotes: Callable[[str], Set[str]]
+    ) -> Erasure:
+        return erasing.erase_part(
+            self._database,
+            self.keys,
+            self._random_bytes,
+            self._ledger,
+            patient,
+            going,
+            version,
+            now,
+            by,
+            quotes=quotes,
+        )
+
+    def to_replay(self) -> list[tuple[Erasure, str, str]]:
+        found = []
+        for entry in self._parts_to_replay:
+            of = self._registered_as(entry.registration)
+            parts = [] if of is None else self._parts(of, entry)
+            if of is None or not parts:
+                self._replayed(entry)
+            found += [(entry, of, id) for id in parts if of is not None]
+        self._parts_to_replay = []
+        return found
+
+    def replay(
+        self,
+        entry: Erasure,
+        patient: str,
+        going: Going,
+        version: int,
+        now: datetime,
+        *,
+        quotes: Callable[[str], Set[str]],
+    ) -> None:
+        erasing.erase_part(
+            self._database,
+            self.keys,
+            self._random_bytes,
+            self._ledger,
+            patient,
+            going,
+            version,
+            now,
+            entry.by,
+            quotes=quotes,
+            replayed=entry,
+        )
+        self._replayed(entry)
+
+    def erased(self, patient: str, kind: Erasable = Erasable.PATIENT, id: str = "") -> Erasure | None:
+        with self._database.reading() as tx:
+            mark = self._mark(tx, patient, kind, id)
+        return None if mark is None else self._ledger.standing(mark)
+
+    def allow_again(self, patient: str, kind: Erasable, id: str, now: datetime, by: str) -> tuple[str, ...]:
+        with self._database.reading() as tx:
+            mark = self._mark(tx, patient, kind, id)
+        if mark is None or self._ledger.standing(mark) is None:
+            return ()
+        return erasing.allow_again(self._database, self._random_bytes, self._ledger, mark, now, by)
+
+    def erasures(self, *, offset: int = 0, limit: int = 50) -> tuple[list[Erasure], int]:
+        return self._ledger.page(offset, limit)
+
+    def put_hold(self, patient: str, hold: Hold, now: datetime) -> None:
+        holding.put_hold(self._database, self.keys, self._random_bytes, patient, hold, now)
+
+    def holds(self, patient: str) -> list[Hold]:
+        return holding.holds(self._database, self._sealer(patient), patient)
+
+    def look(self, patient: str, words: Sequence[str], beginnings: Sequence[bytes] | None = None) -> Looked:
+        return searching.look(self._database, self._sealer(patient), patient, words, beginnings)
+
+    def _mark(self, tx: Transaction, patient: str, kind: Erasable, id: str) -> str | None:
+        """What the ledger calls it; None if it is a part of a patient who is not registered."""
+        marks = self._ledger.marks
+        if kind is Erasable.PATIENT:
+            return marks.person(patient)
+        rows = tx.rows("patient", patient=patient)
+        if not rows or not tx.rows("count_forgotten", patient=patient)[0][0]:
+            return None
+        return marks.item(marks.registration(patient, rows[0][1], rows[0][4]), kind, id)
+
+    def _replay_patients(self) -> list[Erasure]:
+        """Erase again whom a backup brought back, and finish what was cut off; the entries that are about parts."""
+        parts = []
+        for entry in self._ledger.to_replay():
+            if entry.allows:
+                self._replayed(entry)
+            elif entry.kind is not Erasable.PATIENT:
+                parts.append(entry)
+            else:
+                of = self._registered_as(entry.registration)
+                if of is not None:
+                    erasing.erase_patient(
+                        self._database,
+                        self.keys,
+                        self._random_bytes,
+                        self._ledger,
+                        of,
+                        entry.at,
+                        entry.by,
+                        replayed=entry,
+                    )
+                self._replayed(entry)
+        return parts
+
+    def _registered_as(self, registration: str) -> str | None:
+        with self._database.reading() as tx:
+            rows = tx.rows("registrations")
+        marks = self._ledger.marks
+        return next((id for id, at, check in rows if marks.registration(id, at, check) == registration), None)
+
+    def _parts(self, patient: str, entry: Erasure) -> list[str]:
+        """The ids of this patient's that an entry is about."""
+        names = {
+            Erasable.DOCUMENT: "look_documents",
+            Erasable.SESSION: "sessions",
+            Erasable.MESSAGE: "look_messages",
+            Erasable.MEMORY: "look_memories",
+        }
+        with self._database.reading() as tx:
+            rows = tx.rows(names[entry.kind], patient=patient)
+        marks = self._ledger.marks
+        return [row[0] for row in rows if marks.item(entry.registration, entry.kind, row[0]) == entry.mark]
+
+    def _replayed(self, entry: Erasure) -> None:
+        with self._database.writing() as tx:
+            self._ledger.record(tx, entry)
+        self._database.purge()
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
@@ -102,11 +264,26 @@ class DatabaseStore:
         warnings: Sequence[str] = (),
     ) -> bool:
         return forming.finish(
-            self._database, self.keys, self._random_bytes, work, memories, projection, now, answers, warnings
+            self._database,
+            self.keys,
+            self._random_bytes,
+            work,
+            memories,
+            projection,
+            now,
+            answers,
+            warnings,
+            is_erased=lambda tx, memory: self._is_erased(tx, work.patient, memory),
         )
 
-    def keep_answers(self, patient: str, answers: Sequence[ModelAnswer], now: datetime) -> None:
-        forming.keep_answers(self._database, self.keys, self._random_bytes, patient, answers, now)
+    def _is_erased(self, tx: Transaction, patient: str, memory: str) -> bool:
+        mark = self._mark(tx, patient, Erasable.MEMORY, memory)
+        return mark is not None and bool(self._ledger.all_standing(tx, mark))
+
+    def keep_answers(
+        self, patient: str, answers: Sequence[ModelAnswer], now: datetime, *, erasures: int | None = None
+    ) -> None:
+        forming.keep_answers(self._database, self.keys, self._random_bytes, patient, answers, now, erasures)
 
     def fail(self, work: Work, code: str, message: str, now: datetime, *, retry: bool) -> None:
         forming.fail(self._database, self.keys, self._random_bytes, work, code, message, now, retry)
@@ -214,8 +391,17 @@ class DatabaseStore:
     def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]:
         return self._audit.records(subject, offset, limit)
 
-    def audit_verify(self) -> list[str]:
-        return self._audit.verify()
+    def audit_count(self, subject: str | None = None) -> int:
+        return self._audit.count(subject)
+
+    def audit_verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
+        return self._audit.verify(checkpoint)
+
+    def audit_checkpoint(self, now: datetime) -> Checkpoint:
+        return self._audit.checkpoint(now)
+
+    def audit_export(self, now: datetime) -> Iterator[bytes]:
+        return self._audit.export(now)
 
     def _sealer(self, patient: str) -> Sealer | None:
         key = self.keys.get(patient)

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from iamata.errors import NotFound
+from iamata.errors import Conflict, NotFound
 from iamata.model.document import IngestionStatus
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
@@ -58,6 +58,8 @@ def finish(
     now: datetime,
     answers: Sequence[ModelAnswer] = (),
     warnings: Sequence[str] = (),
+    *,
+    is_erased: Callable[[Transaction, str], bool] = lambda tx, memory: False,
 ) -> bool:
     """Whether the lease still held. New memories and answers are a change of the graph: they add one to its version."""
     key = keys.get(work.patient)
@@ -82,6 +84,9 @@ def finish(
         if not locked or not _holds(tx, work):
             return False
         version, sequence, _check = locked[0]
+        if rows and tx.rows("count_forgotten", patient=work.patient)[0][0]:
+            said = _messages_with_words(tx, sealer, work.patient)
+            rows = [row for row in rows if row["message"] in said and not is_erased(tx, str(row["id"]))]
         added = tx.many("insert_memory", rows) if rows else 0
         added += tx.many("insert_model_answer", answered) if answered else 0
         if added:
@@ -110,14 +115,17 @@ def keep_answers(
     patient: str,
     answers: Sequence[ModelAnswer],
     now: datetime,
+    erasures: int | None = None,
 ) -> None:
     """New rows and the next graph version; the first answer to a question stands. Raises NotFound for an unknown
-    patient."""
+    patient, Conflict if something was erased since so many erasures."""
     key, at = keys.get(patient), text_of(now)
     with database.writing() as tx:
         locked = tx.rows("lock_patient", patient=patient)
         if key is None or not locked or keys.get(patient) != key:  # erased meanwhile, perhaps registered again
             raise NotFound(what="patient", id=patient)
+        if erasures is not None and tx.rows("count_forgotten", patient=patient)[0][0] != erasures:
+            raise Conflict("something of the patient was erased while a language model was asked; ask again")
         version, sequence, _check = locked[0]
         rows = answer_rows(Sealer(patient, key, random_bytes), patient, answers)
         if rows and tx.many("insert_model_answer", rows):
@@ -134,6 +142,12 @@ def answer_rows(sealer: Sealer, patient: str, answers: Sequence[ModelAnswer]) ->
         }
         for answer in answers
     ]
+
+
+def _messages_with_words(tx: Transaction, sealer: Sealer, patient: str) -> set[str]:
+    """Those of the patient's messages that were not erased."""
+    rows = tx.rows("look_messages", patient=patient)
+    return {id for id, body in rows if not codec.messages.decode(sealer.open("messages", id, body)).erased}
 
 
 def _amend(tx: Transaction, sealer: Sealer, work: Work, warnings: Sequence[str]) -> None:

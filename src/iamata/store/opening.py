@@ -16,7 +16,11 @@ from iamata.store.queries import load_queries
 
 
 def open_store(
-    db: str | Path, *, keys: KeyStore | None = None, random_bytes: Callable[[int], bytes] = os.urandom
+    db: str | Path,
+    *,
+    keys: KeyStore | None = None,
+    random_bytes: Callable[[int], bytes] = os.urandom,
+    erasures: str | Path | None = None,
 ) -> DatabaseStore:
     """Open or create the store at this address, its schema brought up to date.
 
@@ -24,6 +28,9 @@ def open_store(
     - `:memory:`: SQLite that ends with the store, shared by its threads; keys in memory;
     - `postgresql://…`: PostgreSQL 15 or newer; `keys` must be given (`FileKeyStore(path)`), because a key store never
       lies in the database that it locks.
+
+    `erasures` is the file of the ledger of erasures: by default `<path>.erasures`, or beside the folder of the keys and
+    named like it. A backup must not bring an older one back.
 
     Raises Unavailable when it cannot be reached or its driver is not installed, BadInput for an address without keys.
     """
@@ -40,10 +47,21 @@ def open_store(
                 MemoryKeyStore(random_bytes) if address == ":memory:" else FileKeyStore(f"{address}.keys", random_bytes)
             )
     try:
-        return DatabaseStore(database, keys, random_bytes)
+        return DatabaseStore(
+            database, keys, random_bytes, erasures=Path(erasures) if erasures else _ledger_file(address, keys)
+        )
     except BaseException:
         database.close()
         raise
+
+
+def _ledger_file(address: str, keys: KeyStore) -> Path | None:
+    """None where nothing lasts, or where nobody said where the keys lie."""
+    if address == ":memory:":
+        return None
+    if not address.startswith(("postgresql://", "postgres://")):
+        return Path(f"{address}.erasures")
+    return Path(f"{keys.path}.erasures") if isinstance(keys, FileKeyStore) else None
 
 
 def _postgres(url: str) -> Database:

@@ -31,14 +31,16 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
     """One unchanging view. `sources` has every pair (name, kind) that was said, sorted: a source that was sent as two
     kinds stands twice, so that the answer does not depend on the order of arrival.
 
-    With what was held `before`, only what came since is opened, and stands after it; unless documents were read again.
+    With what was held `before`, only what came since is opened, and stands after it; unless documents were read again,
+    or something was erased.
     """
     with database.reading() as tx:
         registered = tx.rows("patient", patient=patient)
         if not registered:
             return None
         rereadings = tx.rows("rereadings", patient=patient)
-        if before is not None and len(rereadings) != len(before.rereadings):
+        erasures = int(tx.rows("count_forgotten", patient=patient)[0][0])
+        if before is not None and (len(rereadings) != len(before.rereadings) or erasures != before.erasures):
             before = None
         after = -1 if before is None else before.sequence
         statements = tx.rows("statements", patient=patient, after=after)
@@ -90,6 +92,7 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         adjudications=tuple([answer for answer in answered if isinstance(answer, Adjudication)]),
         readings=tuple([answer for answer in answered if isinstance(answer, ModelReading)]),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
+        erasures=erasures,
     )
 
 

@@ -115,6 +115,7 @@ def merge(
     standing = _standing(counting, conflict)
     concept = _concept(counting)
     when = _when(counting)
+    over = rulings.is_over(counting)
     support = Counter((m.attribution.kind, m.attribution.author.role) for m in counting)
     dated = [m.stated_at.day for m in counting if m.stated_at is not None and m.stated_at.day]
     fact = Fact(
@@ -127,7 +128,7 @@ def merge(
         polarity=polarity,
         standing=standing,
         verification=verification,
-        currency=_currency(leading.kind, standing, when, counting, true_at),
+        currency=Currency.PAST if over else _currency(leading.kind, standing, when, counting, true_at),
         when=when,
         fields=fields,
         components=components,
@@ -138,7 +139,7 @@ def merge(
         last_supported=max(dated, default=""),
         labels=tuple(sorted({label for m in counting for label in m.statement.labels})),
         domain=leading.statement.domain,
-        digest=_digest(counting, members, history, fields, standing, polarity, verification, conflicts),
+        digest=_digest(counting, members, history, fields, standing, polarity, verification, conflicts, over),
     )
     return fact, conflicts
 
@@ -384,6 +385,7 @@ def _digest(
     polarity: Polarity,
     verification: Verification,
     conflicts: list[Conflict],
+    over: bool,
 ) -> str:
     """Over content, not ids: what the graph hash counts of this fact."""
     digest_of = {m.id: m.digest for m in members}
@@ -398,7 +400,7 @@ def _digest(
         sorted(m.attribution.rule + m.attribution.kind + m.attribution.author.role for m in counting),
         [(c.kind, c.field, [s.says for s in c.sides]) for c in conflicts],
     )
-    return content_digest(canonical_bytes(content))
+    return content_digest(canonical_bytes(content), *(["no longer true"] if over else []))
 
 
 def shown(value: object) -> str:

@@ -18,12 +18,15 @@ PERSON = "person"
 
 class Rulings(msgspec.Struct, frozen=True):
     """The rulings in force. `pairs` by the two records, sorted; `right` (record, field) of the value that is right;
-    `foreign` the sources that are of another person, `memories` what is refused or hidden."""
+    `foreign` the sources that are of another person, `memories` what is refused or hidden, `past_memories` what is no
+    longer true of what was said; `over` the records that are no longer true, with when that was decided."""
 
     pairs: Mapping[tuple[RecordRef, RecordRef], Ruling]
     right: frozenset[tuple[RecordRef, str]]
     foreign: frozenset[str]
     memories: tuple[Ruling, ...] = ()
+    past_memories: tuple[Ruling, ...] = ()
+    over: Mapping[RecordRef, datetime] = {}
 
     def about(self, left: Said, right: Said) -> Ruling | None:
         """What a person said of this pair, if anything."""
@@ -35,6 +38,19 @@ class Rulings(msgspec.Struct, frozen=True):
     def hides(self, memory: Memory) -> Ruling | None:
         """The ruling by which a memory is refused or hidden, if there is one."""
         return next((each for each in self.memories if each.memory and each.memory.covers(memory)), None)
+
+    def is_over(self, items: Iterable[Said]) -> bool:
+        """Did a person say that this is no longer true, and has nobody stood behind it since? What was received later
+        counts again."""
+        if not self.over:
+            return False
+        items = list(items)
+        decided = [at for item in items if (at := self.over.get(RecordRef.of(item.statement))) is not None]
+        return bool(decided) and all(item.received_at <= max(decided) for item in items)
+
+    def is_past(self, memory: Memory) -> bool:
+        """Did a person say that what this memory says is no longer true?"""
+        return any(each.memory.covers(memory) for each in self.past_memories if each.memory)
 
     def is_right(self, item: Said, field: str) -> bool:
         """Did a person say that this statement's value of the field is the right one?"""
@@ -49,10 +65,14 @@ def in_force(rulings: Iterable[Ruling], known_at: datetime | None) -> Rulings:
     right: dict[tuple[RecordRef, str], Ruling] = {}
     foreign: set[str] = set()
     memories: list[Ruling] = []
+    past_memories: list[Ruling] = []
+    over: dict[RecordRef, datetime] = {}
     for ruling in sorted(known, key=lambda r: (r.decided_at, r.id)):
         if ruling.id in withdrawn:
             continue
-        if ruling.kind in MEMORY_RULINGS:
+        if ruling.kind is RulingKind.MEMORY_NO_LONGER_TRUE:
+            past_memories.append(ruling)
+        elif ruling.kind in MEMORY_RULINGS:
             memories.append(ruling)
         if ruling.left is None:
             continue
@@ -64,7 +84,9 @@ def in_force(rulings: Iterable[Ruling], known_at: datetime | None) -> Rulings:
                 right[ruling.left, ruling.field] = ruling
             case RulingKind.NOT_THIS_PATIENT:
                 foreign.add(ruling.left.source)
-    return Rulings(pairs, frozenset(right), frozenset(foreign), tuple(memories))
+            case RulingKind.NO_LONGER_TRUE:
+                over[ruling.left] = ruling.decided_at
+    return Rulings(pairs, frozenset(right), frozenset(foreign), tuple(memories), tuple(past_memories), over)
 
 
 def comparisons(rulings: Rulings, items: Iterable[Said]) -> list[Comparison]:

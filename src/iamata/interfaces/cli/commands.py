@@ -7,7 +7,9 @@ from typing import Annotated
 import typer
 
 from iamata.interfaces.cli import (
+    auditing,
     deciding,
+    forgetting,
     ingesting,
     moving,
     pulling,
@@ -15,6 +17,7 @@ from iamata.interfaces.cli import (
     remembering,
     reporting,
     rereading,
+    retaining,
     running,
     telling,
     vocabularies,
@@ -55,7 +58,15 @@ def _root(
     """
 
 
-_START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
+_START, _IN, _LOOK, _ASK, _DECIDE, _GOVERN, _RUN = (
+    "Start here",
+    "Put in",
+    "Look around",
+    "Ask",
+    "Decide",
+    "Govern",
+    "Run",
+)
 _MOVE = "Take elsewhere"
 
 app.command(rich_help_panel=_START)(demo.demo)
@@ -80,6 +91,11 @@ app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
 app.command(rich_help_panel=_MOVE)(moving.export)
 app.command("import", rich_help_panel=_MOVE)(moving.import_)
+app.command(rich_help_panel=_GOVERN)(forgetting.erase)
+app.add_typer(forgetting.erasures, name="erasure", rich_help_panel=_GOVERN)
+app.add_typer(forgetting.holds, name="hold", rich_help_panel=_GOVERN)
+app.add_typer(retaining.app, name="retention", rich_help_panel=_GOVERN)
+app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)

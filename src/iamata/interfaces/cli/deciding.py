@@ -55,7 +55,7 @@ def rule(
     json: Json = False,
 ) -> None:
     """Decide as a person: two records are the same or not, a value is right, a source is of another patient, a memory
-    is refused (not meant so) or hidden."""
+    is refused (not meant so) or hidden, something is no longer true and is kept as history."""
     with to_write(db) as engine:
         made = engine.rule(patient, kind, left, right, field=field, reason=reason)
     if json:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from iamata.errors import BadInput, IamataError, Unavailable
+from iamata.errors import BadInput, Gone, IamataError, Unavailable
 from iamata.interfaces.cli.accounts import Account, Kept, Refused
 from iamata.interfaces.cli.documents import Found, documents, patient_map
 from iamata.interfaces.cli.failures import exit_code
 from iamata.interfaces.cli.opening import to_write
-from iamata.interfaces.cli.options import Db, Json
+from iamata.interfaces.cli.options import AfterErasure, Db, Json
 from iamata.interfaces.cli.printing import counted, progress, put_json
 from iamata.model.provenance import SourceKind
 from iamata.model.scope import patient as patient_subject
@@ -53,6 +53,7 @@ def ingest(
     explain: Annotated[
         bool, typer.Option("--explain", help="List every item that was not understood in full, with its place.")
     ] = False,
+    after_erasure: AfterErasure = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
@@ -68,7 +69,7 @@ def ingest(
         patient_subject(patient)
     names = patient_map(patients)
     found = documents(paths)
-    taking = _Taking(db, patient, names, source, source_kind)
+    taking = _Taking(db, patient, names, source, source_kind, after_erasure=after_erasure)
     try:
         with progress("taking in", len(found)) as bar:
             for each in found:
@@ -96,7 +97,10 @@ class _Taking:
         names: Mapping[str, str],
         source: str,
         source_kind: SourceKind | None,
+        *,
+        after_erasure: bool,
     ) -> None:
+        self._after_erasure = after_erasure
         self.account = Account()
         self._db = db
         self._patient = patient
@@ -142,7 +146,7 @@ class _Taking:
                 self._lines.append(handed)
             else:
                 self._keep(handed, self._patient or self._whose(handed))
-        except BadInput as error:
+        except (BadInput, Gone) as error:
             self.account.refused.append(Refused(name, error))
 
     def _whose(self, handed: Handed) -> str:
@@ -162,6 +166,7 @@ class _Taking:
             format=handed.format,
             source=self._source,
             source_kind=self._source_kind,
+            after_erasure=self._after_erasure,
             name=PurePath(handed.name).name if handed.name != "stdin" else "",
         )
         self.account.kept.append(Kept(handed.name, patient, receipt))
@@ -172,7 +177,7 @@ class _Taking:
         if len(lines) == 1 and lines[0].patient:
             try:
                 self._keep(lines[0], self._whose(lines[0]))
-            except BadInput as error:
+            except (BadInput, Gone) as error:
                 self.account.refused.append(Refused(lines[0].name, error))
             return
         if not lines:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from iamata.errors import NotFound
+from iamata.model.audit import DoorName
 from iamata.settings import Settings, terminology_folder
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def in_memory(db: str | None) -> Engine:
     """An empty engine that leaves nothing behind, with the terminologies that the database would have."""
     from iamata.engine import Engine
 
-    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)))
+    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)), door=DoorName.CLI)
 
 
 def to_write(db: str | None) -> Engine:
@@ -55,7 +56,10 @@ def to_write(db: str | None) -> Engine:
     return Engine.open(
         found.db,
         keys=os.environ.get("IAMATA_KEYS"),
+        erasures=os.environ.get("IAMATA_ERASURES"),
+        retention=found.retention or None,
         terminology=terminology_folder(found),
         model=model_of(found),
         model_for=found.listed("model_for"),
+        door=DoorName.CLI,
     )

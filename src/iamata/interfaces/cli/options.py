@@ -27,6 +27,9 @@ Db = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", callback=_remember, is_eager=True, help="Answer with one JSON document.")]
+AfterErasure = Annotated[
+    bool, typer.Option("--after-erasure", help="Also if the patient, or this very thing, was erased before.")
+]
 KnownAt = Annotated[
     str | None,
     typer.Option("--known-at", metavar="TIME", help="As far as it had been received by then.", show_default=False),

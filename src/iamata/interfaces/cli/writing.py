@@ -9,7 +9,7 @@ import typer
 
 from iamata.interfaces.cli.documents import Found
 from iamata.interfaces.cli.opening import to_write
-from iamata.interfaces.cli.options import Db, Json, moment
+from iamata.interfaces.cli.options import AfterErasure, Db, Json, moment
 from iamata.interfaces.cli.printing import counted, put, put_hanging, put_json
 from iamata.interfaces.wire.receipts import receipt as receipt_json
 from iamata.interfaces.wire.requests import labels
@@ -50,6 +50,7 @@ def talk(
     known_as: Annotated[
         str, typer.Option("--known-as", metavar="ID", help="What the transcript calls the patient, if not ID.")
     ] = "",
+    after_erasure: AfterErasure = False,
     db: Db = None,
     json: Json = False,
 ) -> None:
@@ -73,6 +74,7 @@ def talk(
             time_zone=time_zone,
             speakers=labels(speaker or [], "--speaker"),
             known_as=known_as,
+            after_erasure=after_erasure,
         )
         id = receipt.session
         messages = {each.id: each for each in engine.session(patient, id).messages}

@@ -17,8 +17,10 @@ from uuid import uuid4
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from iamata.engine.origin import came_through
 from iamata.errors import NotAllowed
 from iamata.interfaces.http.problems import Problem, problem, problem_reply
+from iamata.model.audit import DoorName
 
 log = logging.getLogger("iamata.http")
 
@@ -61,7 +63,8 @@ class Door:
             if refused is not None:
                 await problem_reply(id, problem(refused))(scope, receive, send_with_id)
             else:
-                await self._app(scope, receive, send_with_id)
+                with came_through(DoorName.HTTP, id):
+                    await self._app(scope, receive, send_with_id)
         except Exception as error:
             log.error("request %s %s failed: %s", id, _route(scope), _frames(error))
             if not status:

@@ -71,6 +71,11 @@ class Served:
             for opened in [key for key in self._opened if key[0] == patient]:
                 del self._opened[opened]
 
+    def forget_all(self) -> None:
+        """Drop everything kept here: it is made again when it is asked for."""
+        with self._lock:
+            self._views.clear()
+
     def receipts(self, patient: str, access: Access, statuses: Sequence[str] = ()) -> list[Receipt]:
         """Every receipt of the patient (with one of these statuses), newest first."""
         found: list[Receipt] = []

@@ -24,12 +24,14 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
+from iamata.engine.origin import came_through, current
 from iamata.errors import BadInput, Bug, IamataError
 from iamata.interfaces.mcp import arguments, prompts, resources
 from iamata.interfaces.mcp.tools import TOOLS
 from iamata.interfaces.wire import failures
 from iamata.interfaces.wire.values import Json
 from iamata.model.access import Access
+from iamata.model.audit import DoorName
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
@@ -70,7 +72,7 @@ def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(tools)}")
         try:
             ask = partial(tool.answer, engine, access, params.arguments or {}, bound=bound)
-            answer = await anyio.to_thread.run_sync(ask)
+            answer = await anyio.to_thread.run_sync(partial(_by_mcp, ask))
         except Exception as error:
             problem = _problem(error)
             return types.CallToolResult(
@@ -160,10 +162,17 @@ def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
     return server
 
 
+def _by_mcp(ask: Callable[[], Answered]) -> Answered:
+    """Ask, and let the audit log know that it came through this door."""
+    origin = current()
+    with came_through(DoorName.MCP, origin.request if origin else ""):
+        return ask()
+
+
 async def _asked(ask: Callable[[], Answered]) -> Answered:
     """What the engine says, or its error as one of the protocol."""
     try:
-        return await anyio.to_thread.run_sync(ask)
+        return await anyio.to_thread.run_sync(partial(_by_mcp, ask))
     except Exception as error:
         raise _protocol_error(error) from None
 

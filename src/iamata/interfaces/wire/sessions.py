@@ -36,8 +36,9 @@ def message(of: Message) -> Json:
             "toolCalls": [tool_call(each) for each in turn.calls],
             "injected": [{"start": start, "end": end} for start, end in of.injected],
             "receivedAt": instant(of.received_at),
+            "erased": True if of.erased else None,
         }
-    )
+    ) | {"content": turn.text}
 
 
 def tool_call(of: ToolCall) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import psycopg
@@ -80,7 +81,13 @@ class PostgresDatabase:
                 connection.execute(b"insert into schema_version (version) values (%s)", (len(migrations),))
 
     def purge(self) -> None:
-        """Nothing: deleted rows wait for VACUUM, sealed under a destroyed key."""
+        """Nothing: deleted rows wait for VACUUM. Those of a patient are sealed under a destroyed key; those of a part
+        of one under a key that stays, so that only whoever holds both the key store and the server's files could read
+        them until their pages are written anew (`VACUUM FULL`)."""
+
+    def files(self) -> list[Path]:
+        """None: they are the server's."""
+        return []
 
     def about(self) -> dict[str, str]:
         with _errors(), self._begun(b"begin") as connection:

@@ -112,6 +112,13 @@ class SqliteDatabase:
             finally:
                 connection.set_busy_timeout(_BUSY_MS)
 
+    def files(self) -> list[Path]:
+        """The database and what SQLite keeps beside it."""
+        if self._path == _MEMORY:
+            return []
+        beside = [Path(self._path + suffix) for suffix in ("", "-wal", "-journal")]
+        return [file for file in beside if file.exists()]
+
     def about(self) -> dict[str, str]:
         with self.reading():
             path = self._path if self._path == _MEMORY else str(Path(self._path).resolve())

@@ -37,3 +37,30 @@ select sequence, hash from audit_heads where writer = :writer;
 -- The records of one chain after a number, in order.
 select sequence, at, subject, body, hash from audit where writer = :writer and sequence > :after
 order by sequence limit :limit;
+
+-- name: count_audit
+-- mark: across patients
+-- How many records there are.
+select count(*) from audit;
+
+-- name: count_audit_of
+-- mark: across patients
+-- How many records there are of one subject.
+select count(*) from audit where subject = :subject;
+
+-- name: audit_ends
+-- mark: across patients
+-- The head of every chain, with its first and its last record.
+select h.writer, h.sequence, h.hash, a.sequence, a.body, a.hash from audit_heads h
+left join audit a on a.writer = h.writer and (a.sequence = 1 or a.sequence = h.sequence)
+order by h.writer, a.sequence;
+
+-- name: audit_lengths
+-- mark: across patients
+-- The number of the last record of every chain.
+select writer, max(sequence) from audit group by writer;
+
+-- name: audit_hash
+-- mark: across patients
+-- The hash of one record.
+select hash from audit where writer = :writer and sequence = :sequence;

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from iamata.interfaces.http.routes import (
     contexts,
     exporting,
+    governance,
     graph,
     ingestions,
     memories,
@@ -28,4 +29,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     review.router,
     contexts.router,
     exporting.router,
+    governance.router,
 )

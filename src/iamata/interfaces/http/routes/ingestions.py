@@ -70,11 +70,13 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=255)]
 
 
 class How(msgspec.Struct, frozen=True):
-    """How a submission is to be taken: how long to wait until it is formed, from which system, of what sort."""
+    """How a submission is to be taken: how long to wait until it is formed, from which system, of what sort, and also
+    if it was erased."""
 
     wait_s: float
     source: str
     source_kind: SourceKind | None
+    after_erasure: bool = False
 
 
 def heard(
@@ -84,9 +86,12 @@ def heard(
     ] = None,
     source: Annotated[str | None, Query(description="The sending system; provenance, never the author.")] = None,
     source_header: Annotated[str | None, Header(alias="Iamata-Source")] = None,
+    after_erasure: Annotated[
+        bool, Query(alias="afterErasure", description="Also if the patient, or this very thing, was erased.")
+    ] = False,
 ) -> How:
     """How talk is taken: what its source is needs no saying."""
-    return How(wait_s(served, wait), source or source_header or "", None)
+    return How(wait_s(served, wait), source or source_header or "", None, after_erasure)
 
 
 def how(
@@ -125,6 +130,7 @@ def _taken(
         source=how.source,
         source_kind=how.source_kind,
         form=False,
+        after_erasure=how.after_erasure,
         access=access,
     )
     return json_reply(receipts(served.await_all(made, how.wait_s, access)))
@@ -195,7 +201,15 @@ def ingest_sessions(
             raise BadInput("this names another patient: a session is about exactly one", place=place)
         check_about(patient_id, transcript.messages, f"/sessions/{index}/messages")
     told = [Talk(name, talk) for name, talk in zip(names, talks, strict=True)]
-    made = served.engine.append_many(patient_id, told, whole=True, source=how.source, form=False, access=access)
+    made = served.engine.append_many(
+        patient_id,
+        told,
+        whole=True,
+        source=how.source,
+        form=False,
+        after_erasure=how.after_erasure,
+        access=access,
+    )
     settled = served.await_all(made, how.wait_s, access)
     return json_reply(receipts(settled, turns=[len(talk) for talk in talks]))
 
@@ -254,6 +268,7 @@ def ingest_transcript(
         known_as=known_as or "",
         source=how.source,
         form=False,
+        after_erasure=how.after_erasure,
         access=access,
     )
     return json_reply(receipt(served.await_settled(made, how.wait_s, access)))

@@ -57,7 +57,7 @@ def list_patients(served: Here, access: Who, paging: Pages, when: When) -> Respo
 
 @router.put("/v1/patients/{patient_id}", tags=["patients"], operation_id="upsert-patient")
 def put_patient(served: Here, access: Who, patient_id: str) -> Response:
-    """Register a patient; one that is registered stays as it is."""
+    """Register a patient; one that is registered stays as it is, one that was erased is registered anew."""
     try:
         row = served.engine.patient(patient_id, access=access)
     except NotFound:
@@ -80,7 +80,9 @@ def get_patient(served: Here, access: Who, patient_id: str, when: When) -> Respo
 
 @router.delete("/v1/patients/{patient_id}", tags=["patients"], operation_id="delete-patient", status_code=204)
 def delete_patient(served: Here, access: Who, patient_id: str) -> Response:
-    """Erase the patient with everything held; irreversible, and fine if it is gone."""
-    served.engine.delete_patient(patient_id, access=access)
+    """Erase the patient with everything held; irreversible, and fine if it is gone. 409 while a legal hold stands. The
+    header `Iamata-Erasure` names the receipt. Nothing is ingested about the patient afterwards before it is registered
+    again by PUT, or `afterErasure` says so."""
+    erased = served.engine.delete_patient(patient_id, access=access)
     served.forget(patient_id)
-    return Response(status_code=204)
+    return Response(status_code=204, headers={"Iamata-Erasure": erased.id} if erased else None)

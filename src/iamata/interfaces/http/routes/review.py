@@ -26,8 +26,8 @@ def list_review(served: Here, access: Who, patient_id: str, paging: Pages, when:
 
 @router.post("/rulings", operation_id="rule", status_code=201, openapi_extra=body_schema(RulingBody))
 def rule(served: Here, access: Who, patient_id: str, body: JsonBody) -> Response:
-    """Decide: same, not-same, value-is-right, not-this-patient; memory-refused, memory-hidden, of which `left` is the
-    memory. It holds until it is withdrawn."""
+    """Decide: same, not-same, value-is-right, not-this-patient, no-longer-true; memory-refused, memory-hidden,
+    memory-no-longer-true, of which `left` is the memory. It holds until it is withdrawn."""
     asked = read(body, RulingBody)
     made = served.engine.rule(
         patient_id,

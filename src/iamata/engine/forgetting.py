@@ -1,0 +1,200 @@
+"""The verbs that forget, those that keep from forgetting, and the proof that something was forgotten."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from iamata.engine import shown
+from iamata.engine.reading import Reading
+from iamata.engine.talking import Talking
+from iamata.errors import BadInput, NotFound
+from iamata.errors import Conflict as NotAsStored
+from iamata.formation.forgetting import forgotten
+from iamata.formation.learned import echoes
+from iamata.model.access import Access, PrincipalKind, Purpose
+from iamata.model.context import ContextRequest
+from iamata.model.erasure import Erasable, Erasure, Hold, Proof
+from iamata.model.ruling import RulingKind
+from iamata.model.scope import patient as patient_subject
+from iamata.model.session import Speaker, ToolCall, Turn
+from iamata.policy import access as policy
+
+_TRIES = 20
+_ALL = 1_000_000
+
+
+class Forgetting(Talking, Reading):
+    """Erasing patients and parts of them, legal holds, the ledger of erasures, and its proof."""
+
+    def delete_patient(self, patient: str, *, access: Access | None = None) -> Erasure | None:
+        """Erase everything of the patient and destroy its key: the signed receipt, None if there is no such patient.
+        Irreversible. Raises Conflict while a legal hold stands on it.
+
+        Nothing is ingested about it afterwards before somebody says so: by registering it again (`put_patient`), or by
+        `after_erasure`."""
+        access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
+        try:
+            erased = self._store.erase_patient(patient, self._clock(), f"{access.kind}/{access.id}")
+        except NotAsStored:
+            self._audit("delete_patient", access, subject, allowed=False, reasons=("legal-hold",))
+            raise
+        self._drop(patient)
+        self._audit("delete_patient", access, subject, (erased.id,) if erased else ())
+        return erased
+
+    def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
+        """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
+        statements, memories, rulings and contexts that cite it. The signed receipt. Irreversible; also a read with an
+        earlier `known_at` shows it no more.
+
+        An erased message stays in its session as a turn without words. Raises NotFound (Gone if it was erased before),
+        Conflict while a legal hold stands on the patient.
+        """
+        access, subject = self._begin("erase", "decide", access, patient_subject(patient))
+        if kind is Erasable.PATIENT:
+            raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
+        if access.withheld and shown.holds_hidden(self._graphs.held(patient), id, policy.visible(access)):
+            raise NotFound(what=kind, id=id)
+        by = f"{access.kind}/{access.id}"
+        try:
+            erased = self._erase_part(patient, kind, id, by)
+        except NotAsStored:
+            self._audit("erase", access, subject, (id,), allowed=False, reasons=("legal-hold",))
+            raise
+        except NotFound as error:
+            if error.what == "patient":
+                raise
+            raise self._absent(patient, kind, id, access) from None
+        self._audit("erase", access, subject, (erased.id, id))
+        return erased
+
+    def _erase_part(self, patient: str, kind: Erasable, id: str, by: str) -> Erasure:
+        """Raises NotFound, and Conflict while a hold stands."""
+        for _ in range(_TRIES):
+            held = self._graphs.held(patient)
+            receipts, _count = self._store.receipts(patient, offset=0, limit=_ALL)
+            going = forgotten(held, receipts, kind, id, mint=self._graphs.mint(patient))
+            try:
+                erased = self._store.erase_part(patient, going, held.version, self._clock(), by, quotes=_runs)
+            except NotAsStored:
+                if self._standing(patient):
+                    raise
+                continue  # something came in meanwhile: work out again what goes
+            self._drop(patient)
+            return erased
+        raise NotAsStored("the patient is written to too often at once; try again")
+
+    def prove_erasure(
+        self,
+        patient: str,
+        kind: Erasable = Erasable.PATIENT,
+        id: str = "",
+        *,
+        words: Sequence[str] = (),
+        access: Access | None = None,
+    ) -> Proof:
+        """Erase, and show that it was done: every sealed body is opened and looked through for `words`, every row and
+        file of the database for the bodies themselves; before, when they must be found, and after, when nothing may.
+
+        Of a part the words may stand elsewhere in what is held of the patient; then they are found there, rightly.
+        Raises as `erase`, and NotFound for a patient who is not registered.
+        """
+        whole = kind is Erasable.PATIENT
+        access, _ = self._begin(
+            "delete_patient" if whole else "erase", "write" if whole else "decide", access, patient_subject(patient)
+        )
+        self._registered(patient)
+        there = self._store.look(patient, words)
+        erased = self.delete_patient(patient, access=access) if whole else self.erase(patient, kind, id, access=access)
+        if erased is None:
+            raise NotFound(what="patient", id=patient)
+        staying = frozenset(() if whole else self._store.look(patient, ()).there)
+        gone = [each for each in there.there if each not in staying]
+        return Proof(erasure=erased, before=there.remains, after=self._store.look(patient, words, gone).remains)
+
+    def verify_erasure(self, *, access: Access | None = None) -> Proof:
+        """Prove it on this database with a patient made for it: a document, a talk, a tool call, a context and a ruling
+        in which a word stands that nobody says are planted, found, erased and found no more. Leaves a receipt."""
+        access, _ = self._begin("verify_erasure", "audit", access, None)
+        word = f"canary{self._ids()}"
+        patient = f"erasure-check-{self._ids()}"
+        owner = Access(kind=PrincipalKind.OPERATOR, id="erasure-check", roles=("owner",), purpose=Purpose.OPERATIONS)
+        resources = [
+            {"resourceType": "Patient", "id": patient, "name": [{"family": word}]},
+            {"resourceType": "Condition", "id": "c", "code": {"text": word}, "note": [{"text": f"{word} " * 80}]},
+        ]
+        body = json.dumps({"resourceType": "Bundle", "entry": [{"resource": each} for each in resources]})
+        self.ingest(patient, body.encode(), source=word, name=f"{word}.json", access=owner)
+        self.append(patient, word, [Turn(Speaker.PATIENT, f"I am allergic to {word}.")], access=owner)
+        self.record_calls(patient, word, [ToolCall("read", word, word)], access=owner)
+        asked = ContextRequest(subjects=(patient_subject(patient),), task="general", budget_tokens=500, query=word)
+        self.context(asked, access=owner)
+        statement = min(self.graph(patient, access=owner).statements)
+        self.rule(patient, RulingKind.NOT_THIS_PATIENT, statement, reason=word, access=owner)
+        proof = self.prove_erasure(patient, words=(word,), access=owner)
+        self._audit("verify_erasure", access, None, (proof.erasure.id,))
+        return proof
+
+    def erasures(self, *, page: int = 0, per_page: int = 50, access: Access | None = None) -> tuple[list[Erasure], int]:
+        """A page of the receipts of all erasures, newest first, and how many there are. Only for the owner."""
+        access, _ = self._begin("erasures", "audit", access, None)
+        found = self._store.erasures(offset=page * per_page, limit=per_page)
+        self._audit("erasures", access, None, tuple(each.id for each in found[0]))
+        return found
+
+    def set_hold(self, patient: str, reason: str, *, access: Access | None = None) -> Hold:
+        """Put a legal hold on the patient: nothing of it is erased, by whomever or whatever policy, until it is lifted.
+        Raises NotFound for an unknown patient, InvalidValue without a reason."""
+        access, subject = self._begin("set_hold", "decide", access, patient_subject(patient))
+        now = self._clock()
+        hold = Hold(id=f"ho_{self._ids()}", by=f"{access.kind}/{access.id}", at=now, reason=reason)
+        self._store.put_hold(patient, hold, now)
+        self._audit("set_hold", access, subject, (hold.id,))
+        return hold
+
+    def lift_hold(self, patient: str, hold: str, reason: str, *, access: Access | None = None) -> Hold:
+        """Lift a hold, with a reason. Raises NotFound for one that does not stand."""
+        access, subject = self._begin("lift_hold", "decide", access, patient_subject(patient))
+        now = self._clock()
+        lifting = Hold(id=f"ho_{self._ids()}", by=f"{access.kind}/{access.id}", at=now, reason=reason, lifts=hold)
+        self._store.put_hold(patient, lifting, now)
+        self._audit("lift_hold", access, subject, (lifting.id, hold))
+        return lifting
+
+    def holds(self, patient: str, *, access: Access | None = None) -> list[Hold]:
+        """Every hold on the patient and every lifting, the earliest first."""
+        access, subject = self._begin("holds", "read", access, patient_subject(patient))
+        self._registered(patient)
+        found = self._store.holds(patient)
+        self._audit("holds", access, subject, tuple(each.id for each in found))
+        return found
+
+    def _standing(self, patient: str) -> list[Hold]:
+        every = self._store.holds(patient)
+        lifted = {each.lifts for each in every}
+        return [each for each in every if not each.lifts and each.id not in lifted]
+
+    def _replay_erasures(self) -> None:
+        """Erase again the parts that a restored backup brought back, and finish what was cut off."""
+        for entry, patient, id in self._store.to_replay():
+            for _ in range(_TRIES):
+                held = self._graphs.held(patient)
+                receipts, _count = self._store.receipts(patient, offset=0, limit=_ALL)
+                going = forgotten(held, receipts, entry.kind, id, mint=self._graphs.mint(patient))
+                try:
+                    self._store.replay(entry, patient, going, held.version, self._clock(), quotes=_runs)
+                except NotAsStored:
+                    continue
+                break
+            self._drop(patient)
+
+    def _drop(self, patient: str) -> None:
+        """Nothing of it stays in this process."""
+        self._graphs.forget(patient)
+        with self._lock:
+            self._told.clear()
+
+
+def _runs(text: str) -> set[str]:
+    return {run for run, _, _ in echoes.told(text)}
