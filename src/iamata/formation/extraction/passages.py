@@ -225,7 +225,7 @@ def _of_the_patient(mention: Mention, text: str) -> Mention | None:
         return None
     if mention.kind is MemoryKind.OBSERVATION:
         return None if _ELSEWHERE.search(name) else mention
-    if mention.concept.text in _NAMELESS and not mention.get("agent"):
+    if mention.concept.text in _NAMELESS and mention.get("agent") in ("", *_NAMELESS):
         return None
     if mention.kind not in _DISEASES:
         rest = text[mention.anchor_end : mention.end]
