@@ -75,7 +75,7 @@ def sent(graph: Graph) -> dict[frozenset[str], tuple[object, ...]]:
     for fact in graph.facts.values():
         items = frozenset(id for id in (*fact.members, *dict(fact.history)) if not graph.statements[id].is_mention)
         if items:
-            found[items] = (fact.kind, fact.display, fact.polarity, fact.standing)
+            found[items] = (fact.kind, fact.display, fact.polarity, fact.standing, fact.verification)
     return found
 
 

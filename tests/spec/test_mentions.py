@@ -108,6 +108,32 @@ def test_a_denial_in_words_takes_back_nothing_that_was_sent(engine: Engine) -> N
     assert [c.kind for c in engine.conflicts("p")] == ["status"]
 
 
+def test_words_neither_affirm_nor_doubt_what_was_sent(engine: Engine) -> None:
+    refuted = {"coding": [{"code": "refuted"}]}
+    sent(engine, condition("Asthma"), condition("Gout", id="c2", verificationStatus=refuted))
+    before = facts(engine)
+    sent(engine, note("Possible asthma. She has gout."), source="two")
+    for name, fact in facts(engine).items():
+        assert (fact.polarity, fact.verification) == (before[name].polarity, before[name].verification)
+        assert len(fact.members) == 2
+    assert {c.kind for c in engine.conflicts("p")} == {"verification"}
+
+
+def test_one_note_that_names_a_thing_in_several_ways_is_one_fact_without_conflict(engine: Engine) -> None:
+    sent(engine, note("Possible asthma. Assessment: She has asthma. No asthma at night."))
+    [fact] = facts(engine).values()
+    assert len(fact.members) == 3
+    assert engine.conflicts("p") == []
+
+
+def test_many_notes_part_no_records(engine: Engine) -> None:
+    for name in ("one", "two"):
+        sent(engine, condition("Asthma"), source=name)
+    sent(engine, *(note("Asthma.", id=f"n{number}") for number in range(60)), source="three")
+    [fact] = (f for f in facts(engine).values() if f.kind is Kind.CONDITION)
+    assert len(fact.members) == 62
+
+
 def test_what_only_a_note_names_is_not_said_to_be_so_now(engine: Engine) -> None:
     sent(engine, note("She has asthma. Possible pneumonia."))
     found = facts(engine)

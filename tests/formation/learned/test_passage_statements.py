@@ -116,6 +116,7 @@ def test_advice_and_what_is_only_supposed_assert_nothing() -> None:
         ("Laparoscopic Appendectomy", "Surgical Procedure"),
         ("Test positive. Infection indicates presence of ulcer.", ""),
         ("A score of 4 or more is considered positive for alcohol use disorder.", ""),
+        ("She takes less of the medication and has no side effects.", ""),
         ("Hold lisinopril if SBP < 100.", "Assessment and Plan"),
         ("Watch Weight\tResolved\tJune 1, 2007", ""),
         ("Stable, with controlled blood sugar levels and a pain score below 3.", ""),

@@ -205,6 +205,8 @@ _IN_GENERAL: Final = re.compile(
 _ELSEWHERE: Final = re.compile(r"[\t\n,;]|\b(?:and|or)\b", re.IGNORECASE)
 # "Hold lisinopril if SBP < 100" stops nothing yet; "if needed" tells how it is taken.
 _ON_CONDITION: Final = re.compile(r"\b(?:if|unless|in case)\b(?!\s+(?:needed|necessary|required)\b)", re.IGNORECASE)
+# What names no medicine and no effect: "takes her medication", "no side effects".
+_NAMELESS: Final = frozenset({"Medication", "Side effects"})
 _REACH: Final = 2
 
 
@@ -223,6 +225,8 @@ def _of_the_patient(mention: Mention, text: str) -> Mention | None:
         return None
     if mention.kind is MemoryKind.OBSERVATION:
         return None if _ELSEWHERE.search(name) else mention
+    if mention.concept.text in _NAMELESS and mention.get("agent") in ("", *_NAMELESS):
+        return None
     if mention.kind not in _DISEASES:
         rest = text[mention.anchor_end : mention.end]
         return None if _KINDS.get(mention.kind) is Kind.MEDICATION and _ON_CONDITION.search(rest) else mention

@@ -281,11 +281,13 @@ def _existence(counting: list[Said], conflict: object) -> tuple[Polarity, Verifi
                 [("present", supporting), ("refuted", denying)],
                 "support-and-denial",
             )
-    polarity = counting[0].statement.polarity
-    read = all(m.is_mention for m in denying) and not all(m.is_mention for m in supporting)
-    if supporting and denying and (read or not explained_by_time(supporting[0], denying[0])):
-        polarity = Polarity.AFFIRMED  # a denial that stands in words takes nothing back that was sent
-    side = [m for m in counting if m.statement.polarity is polarity]
+    # Words neither deny what was sent nor affirm it, nor make it doubtful: they stand in the conflict alone.
+    telling = [m for m in counting if not m.is_mention] or counting
+    supporting, denying = [m for m in telling if not m.denies], [m for m in telling if m.denies]
+    polarity = telling[0].statement.polarity
+    if supporting and denying and not explained_by_time(supporting[0], denying[0]):
+        polarity = Polarity.AFFIRMED
+    side = [m for m in telling if m.statement.polarity is polarity]
     levels = {m.statement.verification for m in side}
     if Verification.CONFIRMED in levels:
         return polarity, Verification.CONFIRMED
