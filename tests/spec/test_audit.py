@@ -386,4 +386,5 @@ CLASSES = {
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
     **dict.fromkeys(("erasures", "verify_erasure", "retention_preview"), "audit"),
     **dict.fromkeys(("delete_patient", "erase", "retention_apply"), "erase"),
+    **dict.fromkeys(("export_archive", "import_archive"), "move"),
 }

@@ -17,6 +17,7 @@ class Act(StrEnum):
     WRITE = "write"
     DECIDE = "decide"  # a person ruled on records, set or lifted a hold, applied retention
     ERASE = "erase"
+    MOVE = "move"  # everything of patients left as an archive, or came in from one
     AUDIT = "audit"  # the log itself was read, exported, verified or sealed
     BREAK_GLASS = "break-glass"
 

@@ -16,6 +16,7 @@ from iamata.errors import BadInput, InvalidValue
 from iamata.model.audit import AuditRecord
 from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
+from iamata.model.erasure import Hold
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
@@ -34,6 +35,7 @@ messages: Final = msgspec.json.Decoder(Message)
 tool_calls: Final = msgspec.json.Decoder(tuple[ToolCall, str])  # a call, and the principal that made it
 memories: Final = msgspec.json.Decoder(Memory)
 rulings: Final = msgspec.json.Decoder(Ruling)
+holds: Final = msgspec.json.Decoder(Hold)
 model_answers: Final = msgspec.json.Decoder(ModelAnswer)
 receipts: Final = msgspec.json.Decoder(Receipt)
 entries: Final = msgspec.json.Decoder(Entry)

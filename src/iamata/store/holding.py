@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-import msgspec
-
 from iamata.errors import NotFound
 from iamata.model.erasure import Hold
 from iamata.ports import KeyStore
+from iamata.store import codec
 from iamata.store.accepting import lock_patient
 from iamata.store.codec import encode, text_of
 from iamata.store.database import Database
 from iamata.store.sealing import Sealer
-
-_holds = msgspec.json.Decoder(Hold)
 
 
 def put_hold(
@@ -42,4 +39,4 @@ def holds(database: Database, sealer: Sealer | None, patient: str) -> list[Hold]
     """Every hold and every lifting, the earliest first."""
     with database.reading() as tx:
         rows = tx.rows("holds", patient=patient)
-    return [] if sealer is None else [_holds.decode(sealer.open("holds", id, body)) for id, body in rows]
+    return [] if sealer is None else [codec.holds.decode(sealer.open("holds", id, body)) for id, body in rows]

@@ -113,6 +113,7 @@ TABLES: Final = (
         (Body("body", "tool_calls", _id, codec.tool_calls),),
     ),
     Table("rulings", ("id", "body"), _ID, (Body("body", "rulings", _id, codec.rulings),)),
+    Table("holds", ("id", "lifts", "at", "body"), _ID, (Body("body", "holds", _id, codec.holds),)),
     Table("retractions", ("id", "at", "body"), _ID, (Body("body", "retractions", _id, text=True),)),
     Table(
         "model_answers",

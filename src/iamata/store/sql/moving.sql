@@ -129,6 +129,16 @@ select id, body from rulings where patient = :patient and id > :after_id order b
 -- One of the rulings, as it was elsewhere.
 insert into rulings (patient, id, body) values (:patient, :id, :body);
 
+-- name: move_out_holds
+-- mark: one patient
+-- A page of the legal holds.
+select id, lifts, at, body from holds where patient = :patient and id > :after_id order by id limit :limit;
+
+-- name: move_in_holds
+-- mark: one patient
+-- One of the legal holds, as it was elsewhere.
+insert into holds (patient, id, lifts, at, body) values (:patient, :id, :lifts, :at, :body);
+
 -- name: move_out_retractions
 -- mark: one patient
 -- A page of the retractions.
