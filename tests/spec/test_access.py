@@ -34,6 +34,7 @@ from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.relation import RelationKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -62,6 +63,9 @@ WRITES = {
     "withdraw_ruling",
     "adjudicate",
     "put_entry",
+    "relate",
+    "end_relation",
+    "break_glass",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -178,6 +182,21 @@ class Walk:
     def entries(self) -> Iterator[Any]:
         yield self.engine.entries(Subject(Scope.ORGANIZATION, "clinic"), access=self.access)
 
+    def relations(self) -> Iterator[Any]:
+        yield self.engine.relations(self.id, access=self.access)
+
+    def broken_glass(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.broken_glass(access=self.access))
+
+    def policy(self) -> Iterator[Any]:
+        yield self.engine.policy(access=self.access).version
+
+    def explain_policy(self) -> Iterator[Any]:
+        for id in (self.id, "nobody"):
+            yield self.tried(
+                lambda id=id: self.engine.explain_policy("operator/x", "read", patient(id), access=self.access)
+            )
+
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
 
@@ -258,6 +277,8 @@ def test_what_is_withheld_is_in_no_answer_and_answers_are_as_if_it_had_never_bee
     holding, never = pair
     items = items_of(holding)
     for verb in read_verbs():
+        if verb == "relations":  # of those who may set them, whatever labels they see
+            continue
         told = [encoded(each) for each in getattr(Walk(holding, READER, "p", items), verb)()]
         expected = [encoded(each) for each in getattr(Walk(never, READER, "p", items), verb)()]
         assert told, verb
@@ -304,7 +325,7 @@ def test_a_labelled_item_of_a_mixed_document_is_left_out_of_everything_but_its_n
     told = [
         encoded(each)
         for verb in read_verbs()
-        if verb not in ("session", "tool_calls", "context")
+        if verb not in ("session", "tool_calls", "context", "relations")
         for each in getattr(Walk(holding, READER, "p", items_of(holding)), verb)()
     ]
     assert CANARY not in "".join(told)
@@ -327,7 +348,7 @@ def test_a_context_of_one_reader_does_not_open_its_citations_to_another(pair: tu
 # ------------------------------------------------------------------- no relation
 
 STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset({"other"}))
-OF_NO_PATIENT = {"patients", "entries", "audit_records"}
+OF_NO_PATIENT = {"patients", "entries", "audit_records", "broken_glass", "policy", "explain_policy"}
 
 
 def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
@@ -384,6 +405,9 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.retract(id, "ehr", access=STRANGER),
             lambda id=id: engine.rule(id, RulingKind.NOT_THIS_PATIENT, "st_x", access=STRANGER),
             lambda id=id: engine.withdraw_ruling(id, "ru_x", access=STRANGER),
+            lambda id=id: engine.relate(id, "operator/stranger", RelationKind.CARE_TEAM, access=STRANGER),
+            lambda id=id: engine.end_relation(id, "rl_x", access=STRANGER),
+            lambda id=id: engine.break_glass(id, "an emergency", access=STRANGER),
         ):
             with pytest.raises(NotAllowed) as refusal:
                 write()
@@ -451,6 +475,9 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
         "adjudicate": lambda: engine.adjudicate("p", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
+        "relate": lambda: engine.relate("p", "operator/x", RelationKind.CARE_TEAM, access=access),
+        "end_relation": lambda: engine.end_relation("p", "rl_x", access=access),
+        "break_glass": lambda: engine.break_glass("p", "an emergency", access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

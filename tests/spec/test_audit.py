@@ -18,6 +18,7 @@ from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord
 from iamata.model.entry import Entry, EntryKind
+from iamata.model.relation import RelationKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -35,7 +36,7 @@ DOCTOR = Access(
 # These act for no reader: they open and close, form what was accepted and audited, and say how the engine is.
 WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
 # Refused as a listing only, or not at all: there is nothing to hide in them.
-NEVER_REFUSED = {"patients"}
+NEVER_REFUSED = {"patients", "policy"}
 
 # These ask a server first and then ingest, which is what is recorded: see tests/interfaces/test_cli_pull.py.
 FETCHING = {"pull", "pull_export"}
@@ -130,6 +131,16 @@ VERBS: dict[str, tuple[Call, str]] = {
     "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
     "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
+    "relate": (
+        lambda e, a: e.relate("p", "operator/x", RelationKind.CARE_TEAM, reason=CANARY, access=a),
+        "patient/p",
+    ),
+    "end_relation": (lambda e, a: e.end_relation("p", a_relation(e), access=a), "patient/p"),
+    "relations": (lambda e, a: e.relations("p", access=a), "patient/p"),
+    "break_glass": (lambda e, a: e.break_glass("p", CANARY, access=a), "patient/p"),
+    "broken_glass": (lambda e, a: e.broken_glass(access=a), ""),
+    "policy": (lambda e, a: e.policy(access=a), ""),
+    "explain_policy": (lambda e, a: e.explain_policy("operator/x", "read", patient("p"), access=a), "patient/p"),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
@@ -152,6 +163,10 @@ def a_memory(engine: Engine) -> str:
 
 def a_ruling(engine: Engine) -> str:
     return engine.rule("p", RulingKind.NOT_THIS_PATIENT, a_statement(engine)).id
+
+
+def a_relation(engine: Engine) -> str:
+    return engine.relate("p", "operator/x", RelationKind.PROXY).id
 
 
 def records(engine: Engine, by: str) -> list[AuditRecord]:
@@ -202,6 +217,8 @@ def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
         before = len(records(filled, "agent/bot"))
         with pytest.raises(IamataError):
             call(filled, nobody)
+        if name == "explain_policy":  # refused before it is looked at whom it is about
+            subject = ""
         mine = records(filled, "agent/bot")
         assert len(mine) == before + 1, name
         assert (mine[0].action, mine[0].subject, mine[0].allowed) == (RECORDED_AS.get(name, name), subject, False), name
@@ -209,6 +226,7 @@ def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
             ("principal-may-not-write",),
             ("no-relation-to-patient",),
             ("audit-is-read-by-owners",),
+            ("not-of-this-role",),
         ), name
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from store_samples import NOW, adjudication_of, bundle, memory_of, turns
+from store_samples import NOW, adjudication_of, bundle, memory_of, relation_of, turns
 
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
@@ -110,7 +110,7 @@ def test_the_small_tables_refer_to_nothing() -> None:
 
 
 def test_erasing_goes_through_every_table_of_one_patient_and_the_queue() -> None:
-    assert set(ERASED_TABLES) == ONE_PATIENT_TABLES | {"work"}
+    assert set(ERASED_TABLES) == ONE_PATIENT_TABLES | {"work", "relations"}
     assert {f"erase_{table}" for table in ERASED_TABLES} <= QUERIES["sqlite"].keys()
 
 
@@ -148,6 +148,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
         store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
         store.put_shown("leo", {b"0123456789"}, NOW)
+        store.put_relation(relation_of("rl_1"))
         column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before

@@ -1,4 +1,7 @@
-"""What do all verbs share? The one door for access, the audit of what came through it, and the loading of a graph."""
+"""What do all verbs share? The one door for access, the audit of what came through it, and the loading of a graph.
+
+The door looks up how a principal is related to the patient; what that allows is for `policy`.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,25 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
+from iamata.engine import beside
 from iamata.engine.graphs import Graphs, Loaded
-from iamata.errors import IamataError, NotFound
+from iamata.errors import NotAllowed, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.audit import AuditRecord
+from iamata.model.relation import RelationKind
 from iamata.model.scope import Scope, Subject
+from iamata.model.scope import patient as patient_subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
+from iamata.policy.rules import Policy, packaged
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
 _WRITES = (
     "put_patient",
-    "delete_patient",
     "ingest",
     "append",
     "record_calls",
@@ -31,7 +39,21 @@ _WRITES = (
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling", "adjudicate")
-_ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
+_ACTS = {
+    **dict.fromkeys(_WRITES, "write"),
+    **dict.fromkeys(_DECIDES, "decide"),
+    "delete_patient": "erase",
+    "audit_records": "audit",
+    "policy": "list",
+    "explain_policy": "govern",
+    "relate": "relate",
+    "end_relation": "relate",
+    "relations": "govern",
+    "broken_glass": "govern",
+    "break_glass": "break-glass",
+}
+# These are recorded before their answer leaves (design 10).
+_CHANGES = frozenset({"write", "decide", "erase", "relate", "break-glass"})
 
 
 class Door:
@@ -47,6 +69,8 @@ class Door:
         ids: Callable[[], str],
         model: LanguageModel | None = None,
         model_for: frozenset[str] = frozenset(),
+        policy: Policy | None = None,
+        acting: Access | None = None,
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
@@ -54,18 +78,46 @@ class Door:
         self._ids = ids
         self._model = model
         self._model_for = model_for
+        self._policy = policy or packaged()
+        self._acting = acting or Access.local()
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
-        """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
-        access = access or Access.local()
-        try:
-            policy.require(access, act, subject)
-        except IamataError:
+        """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given, the access
+        with the relations that hold now."""
+        access = self._related(access or self._acting, subject)
+        decision = policy.decide(access, act, subject, policy=self._policy)
+        if not decision.allowed:
             self._audit(action, access, subject, allowed=False)
-            raise
+            # A patient that may not be read is as absent as one that does not exist.
+            if subject is not None and subject.scope is Scope.PATIENT and act in ("read", "govern"):
+                raise NotFound(what="patient", id=subject.id)
+            raise NotAllowed(reasons=decision.reasons)
+        if decision.loud and subject is not None:
+            beside.tell(self._loudly(access, subject.id))
         return access, subject  # type: ignore[return-value]  # None only for listings, which do not use it
+
+    def _related(self, access: Access, subject: Subject | None) -> Access:
+        """The access with the relations of its principal that hold now, whatever it carried before."""
+        if not access.by_relation:
+            return access
+        if subject is None or subject.scope is not Scope.PATIENT:
+            return msgspec.structs.replace(access, relations=())
+        return policy.related(access, self._store.relations_between(access.person, subject.id), self._clock())
+
+    def _may(self, access: Access, act: str, patient: str) -> bool:
+        """Would the door let this principal do that to the patient? Leaves no record: for listings."""
+        subject = patient_subject(patient)
+        return policy.decide(self._related(access, subject), act, subject, policy=self._policy).allowed
+
+    def _loudly(self, access: Access, patient: str) -> str:
+        """What is told beside everything that only an opened break-glass allows."""
+        now = self._clock()
+        held = self._store.relations_between(access.person, patient)
+        ends = [each.until for each in held if each.kind is RelationKind.BREAK_GLASS and each.holds_at(now)]
+        until = max(end for end in ends if end) if any(ends) else now
+        return f"opened by break-glass until {until.isoformat(timespec='minutes')}; every look is recorded"
 
     def _audit(
         self,
@@ -86,11 +138,11 @@ class Door:
                 action=action,
                 subject=str(subject) if subject else "",
                 allowed=allowed,
-                reasons=policy.decide(access, act, subject).reasons,
+                reasons=policy.decide(access, act, subject, policy=self._policy).reasons,
                 items=items[:1000],
             )
         )
-        if act in ("write", "decide"):  # recorded before the answer leaves (design 10)
+        if act in _CHANGES:
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:

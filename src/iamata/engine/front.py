@@ -12,15 +12,18 @@ from typing import Self
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
+from iamata.engine.policies import policy_of
 from iamata.engine.reading import Reading
+from iamata.engine.relating import Relating
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.talking import Talking
+from iamata.model.access import Access
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
+class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Relating):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -37,6 +40,8 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         terminology: str | Path | None = None,
         model: LanguageModel | None = None,
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
+        policy: str | Path | None = None,
+        acting: Access | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
     ) -> Self:
@@ -47,12 +52,24 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
+        `policy` is the installation's own policy file, in place of the packaged one; BadInput names the line that is
+        wrong in it. `acting` is who acts where a verb is given no access; by default the person at this machine.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
         """
+        rules = policy_of(policy)
         if terminology is not None:
             terminologies.use(Path(terminology))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
-        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for))
+        return cls(
+            store,
+            store.keys,
+            clock=clock,
+            ids=ids,
+            model=model,
+            model_for=tasks_of(model_for),
+            policy=rules,
+            acting=acting,
+        )
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""

@@ -47,13 +47,27 @@ class Reading(Door):
     ) -> tuple[list[PatientRow], int]:
         """A page of the patients that exist for this reader, by id, and how many there are."""
         access, _ = self._begin("patients", "read", access, None)
-        if access.patients is None:
+        ids = self._patients_of(access)
+        if ids is None:
             rows, total = self._store.patients(offset=page * per_page, limit=per_page)
         else:
-            mine = [row for id in sorted(access.patients) if (row := self._store.patient(id)) is not None]
+            mine = [row for id in ids if (row := self._store.patient(id)) is not None]
             rows, total = mine[page * per_page : (page + 1) * per_page], len(mine)
         self._audit("patients", access, None, tuple(row.id for row in rows))
         return rows, total
+
+    def _patients_of(self, access: Access) -> list[str] | None:
+        """The ids of the patients that exist for this reader, in order; None: all of them."""
+        if not access.by_relation:
+            return None if access.patients is None else sorted(access.patients)
+        if access.patients is None:
+            anybody = msgspec.structs.replace(access, relations=())
+            if policy.decide(anybody, "read", patient_subject("anybody"), policy=self._policy).allowed:
+                return None
+            named = {each.patient for each in self._store.relations_of_principal(access.person)}
+        else:
+            named = set(access.patients)
+        return sorted(id for id in named if self._may(access, "read", id))
 
     def patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
         """The registration. Raises NotFound."""
@@ -95,7 +109,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
-        return Listing(path, nodes, stamp_of(loaded.graph, access).digest)
+        return Listing(path, nodes, stamp_of(loaded.graph, access, rules=self._policy.version).digest)
 
     def read(
         self,
@@ -119,7 +133,7 @@ class Reading(Door):
             format=format,
             token_budget=token_budget,
             count=token_counter(),
-            stamp=stamp_of(loaded.graph, access).digest,
+            stamp=stamp_of(loaded.graph, access, rules=self._policy.version).digest,
         )
         self._remember_shown(subject.id, page.text)
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
@@ -160,7 +174,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         entries: list[Entry] = []
         for other in request.subjects:
-            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed:
+            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other, policy=self._policy).allowed:
                 entries += self._store.entries(other)
         stamp = stamp_of(
             loaded.graph,
@@ -168,6 +182,7 @@ class Reading(Door):
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
             entries=entries,
+            rules=self._policy.version,
         )
         context = assembly.assemble(
             request,
@@ -180,6 +195,9 @@ class Reading(Door):
             stamp=stamp.digest,
             mint=self._graphs.mint(subject.id),
         )
+        if policy.decide(access, "read", subject, policy=self._policy).loud:
+            warning = self._loudly(access, subject.id)
+            context = msgspec.structs.replace(context, note=" ".join(filter(None, (warning + ".", context.note))))
         reference = canonical_bytes(
             {
                 "request": request,
@@ -210,7 +228,7 @@ class Reading(Door):
         """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
-        found = explained(self._store, loaded, item, task=task, access=access)
+        found = explained(self._store, loaded, item, task=task, access=access, rules=self._policy)
         self._audit("explain", access, subject, (found.item,))
         return found
 
@@ -277,7 +295,9 @@ class Reading(Door):
         """A page of what was submitted, newest first, and how many match."""
         access, subject = self._begin("receipts", "read", access, patient_subject(patient))
         self._registered(patient)
-        if access.withheld:  # what is hidden is taken out before anything is counted
+        if access.seen is not None:  # an account tells of everything that came
+            found: tuple[list[Receipt], int] = ([], 0)
+        elif access.withheld:  # what is hidden is taken out before anything is counted
             all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
             mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
             found = mine[page * per_page : (page + 1) * per_page], len(mine)
@@ -290,7 +310,7 @@ class Reading(Door):
         """What became of one submission. Raises NotFound."""
         access, subject = self._begin("receipt", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.receipt(patient, ingestion)
+        found = None if access.seen is not None else self._store.receipt(patient, ingestion)
         if found is not None and access.withheld:
             found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
         if found is None:
@@ -304,7 +324,7 @@ class Reading(Door):
         """A session with its messages in order, as it was known by then. Raises NotFound."""
         access, subject = self._begin("session", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.session(patient, session)
+        found = None if access.seen is not None else self._store.session(patient, session)
         if found is None or (known_at is not None and found.created_at > known_at):
             raise NotFound(what="session", id=session)
         if known_at is not None:
@@ -323,7 +343,7 @@ class Reading(Door):
         found = next((d for d in held.documents if d.id == document), None)
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
-        body = self._store.document_body(patient, document) if found else None
+        body = self._store.document_body(patient, document) if found and access.seen is None else None
         if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
             raise NotFound(what="document", id=document)
         if shown.is_retracted(held, found):
@@ -359,7 +379,7 @@ class Reading(Door):
             "fold": formation.FOLD_VERSION,
             "knowledge": knowledge_version(),
             "terminologies": terminologies.in_use() or "none loaded",
-            "policy": policy.POLICY_VERSION,
+            "policy": self._policy.version,
             "tasks": ", ".join(assembly.tasks()),
             "tokenizer": token_counter().name,
             "language model": f"{self._model.name}, for {', '.join(sorted(self._model_for))}"

@@ -8,7 +8,9 @@ import typer
 
 from iamata.interfaces.cli import (
     deciding,
+    governing,
     ingesting,
+    opening,
     pulling,
     reading,
     remembering,
@@ -46,15 +48,29 @@ def _root(
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
+    act_as: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="PRINCIPAL",
+            envvar="IAMATA_AS",
+            help="Act as somebody, such as `operator/dr-lee` or `operator/dr-lee clinician` (with roles), who may only "
+            "what policy and relations allow.",
+            show_default=False,
+            show_envvar=False,
+        ),
+    ] = None,
 ) -> None:
     """A context engine for agents that work in healthcare.
 
     It takes in records and conversations, keeps who said what, resolves it into facts and shows conflicts instead of
     hiding them; then it assembles the context for a task within a token budget, every line cited.
     """
+    opening.act_as(act_as)
 
 
-_START, _IN, _LOOK, _ASK, _DECIDE, _RUN = "Start here", "Put in", "Look around", "Ask", "Decide", "Run"
+_START, _IN, _LOOK, _ASK, _DECIDE = "Start here", "Put in", "Look around", "Ask", "Decide"
+_GOVERN, _RUN = "Who may what", "Run"
 
 app.command(rich_help_panel=_START)(demo.demo)
 app.command(rich_help_panel=_IN)(ingesting.ingest)
@@ -76,6 +92,9 @@ app.command(rich_help_panel=_DECIDE)(remembering.rulings)
 app.command(rich_help_panel=_DECIDE)(deciding.withdraw)
 app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
+app.add_typer(governing.policy_app, name="policy", rich_help_panel=_GOVERN)
+app.add_typer(governing.relations_app, name="relations", rich_help_panel=_GOVERN)
+app.command(rich_help_panel=_GOVERN)(governing.break_glass)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)

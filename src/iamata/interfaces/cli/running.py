@@ -73,7 +73,7 @@ def serve(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP interface until interrupted. Without authentication it listens on this machine only.
+    """Serve the HTTP interface until interrupted. Without tokens (IAMATA_AUTH_ISSUER) it listens on this machine only.
 
     With the extra iamata[mcp] installed, agents reach it over MCP at /mcp (streamable HTTP).
     """
@@ -126,7 +126,7 @@ def served_beside(engine: Engine, settings: Settings) -> list[Mounted]:
 
     if not agents.installed():
         return []
-    streamable = agents.streamable(engine, max_body_bytes=settings.max_body_bytes)
+    streamable = agents.streamable(engine, max_body_bytes=settings.max_body_bytes, by_token=settings.tokens)
     return [Mounted("/mcp", streamable.app, streamable.running)]
 
 

@@ -43,8 +43,11 @@ def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True
     )
 
 
-def create_server(engine: Engine, *, access: Access | None = None) -> Server[Any]:
+def create_server(engine: Engine, *, access: Access | None = None, by_token: bool = False) -> Server[Any]:
     """The MCP server on this engine for this principal (default: `agent()`). The engine stays the caller's to close.
+
+    With `by_token` each request is the bearer's of its token, as the HTTP door found it, or an agent's acting for it;
+    a request without one is refused.
 
     Bound to one patient (`access.patients` of one), the tools take that patient where none is named, and every other
     is as absent as one that does not exist. Without `may_write` the writing tool is not there. Raises Unavailable
@@ -54,8 +57,7 @@ def create_server(engine: Engine, *, access: Access | None = None) -> Server[Any
     from iamata.interfaces.mcp.server import make
 
     access = access or agent()
-    bound = next(iter(access.patients)) if access.patients is not None and len(access.patients) == 1 else None
-    return make(engine, access, bound=bound)
+    return make(engine, None if by_token else access)
 
 
 def serve_stdio(engine: Engine, *, access: Access | None = None) -> None:
@@ -68,9 +70,11 @@ def serve_stdio(engine: Engine, *, access: Access | None = None) -> None:
     anyio.run(serve, server)
 
 
-def streamable(engine: Engine, *, max_body_bytes: int, access: Access | None = None) -> Streamable:
+def streamable(
+    engine: Engine, *, max_body_bytes: int, access: Access | None = None, by_token: bool = False
+) -> Streamable:
     """Streamable HTTP, to be mounted behind the door of an app. Raises Unavailable without the SDK."""
-    server = create_server(engine, access=access)
+    server = create_server(engine, access=access, by_token=by_token)
     from iamata.interfaces.mcp.server import Streamable
 
     return Streamable(server, max_body_bytes=max_body_bytes)

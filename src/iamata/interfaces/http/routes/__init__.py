@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from iamata.interfaces.http.routes import (
+    access,
     contexts,
     graph,
     ingestions,
@@ -26,4 +27,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     reports.router,
     review.router,
     contexts.router,
+    access.router,
 )
