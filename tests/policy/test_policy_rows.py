@@ -111,8 +111,10 @@ CLINIC, LEE, BOT = (Subject(scope, id) for scope, id in zip(list(Scope)[1:], ("c
         (person(relations=("self",)), "read", P, True, "self"),
         (person(relations=("proxy",)), "write", P, True, "proxy"),
         (person(relations=("proxy",)), "decide", P, False, "no-relation-to-patient"),
-        (person("patient", patients=frozenset({"p"})), "read", P, True, "launch-context"),
-        (person("patient", patients=frozenset({"q"})), "read", P, False, "no-relation-to-patient"),
+        (person("patient", launch=True, patients=frozenset({"p"})), "read", P, True, "launch-context"),
+        (person("patient", launch=True, patients=frozenset({"q"})), "read", P, False, "no-relation-to-patient"),
+        (person("patient", patients=frozenset({"p"})), "read", P, False, "no-relation-to-patient"),
+        (person("patient", launch=True), "read", P, False, "no-relation-to-patient"),
         (person("owner", patients=frozenset({"q"})), "read", P, False, "no-relation-to-patient"),
         (person("owner"), "erase", P, True, "owner"),
         (person("adjudicator", purpose=Purpose.PAYMENT), "read", P, True, "payment-role"),
@@ -207,6 +209,7 @@ anybody = st.builds(
     may_write=st.booleans(),
     may_read=st.booleans(),
     by_relation=st.booleans(),
+    launch=st.booleans(),
     relations=st.lists(words(sorted(RELATIONS - {"given", "launch", "own", "none"})), max_size=3).map(tuple),
 )
 anything = st.none() | words([P, CLINIC, LEE, BOT])

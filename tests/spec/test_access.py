@@ -348,10 +348,15 @@ def test_a_context_of_one_reader_does_not_open_its_citations_to_another(pair: tu
 # ------------------------------------------------------------------- no relation
 
 STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset({"other"}))
+# A clinician who came by token, of nobody's care team.
+BY_TOKEN = Access(kind=PrincipalKind.OPERATOR, id="stranger", roles=("clinician",), by_relation=True)
 OF_NO_PATIENT = {"patients", "entries", "audit_records", "broken_glass", "policy", "explain_policy"}
 
 
-def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
+@pytest.mark.parametrize("stranger", [STRANGER, BY_TOKEN], ids=["limited", "by-token"])
+def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(
+    pair: tuple[Engine, Engine], stranger: Access
+) -> None:
     holding, _ = pair
     items = items_of(holding)
 
@@ -363,14 +368,14 @@ def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exis
             return [f"{type(error).__name__}: {error}".replace(f"'{id}'", "'…'")]
 
     for verb in (verb for verb in read_verbs() if verb not in OF_NO_PATIENT):
-        related, stranger = answer(verb, "p", Access.local()), answer(verb, "p", STRANGER)
-        assert stranger != related, verb
-        assert all("NotFound: no patient '…'" in each for each in stranger), (verb, stranger)
-        assert stranger == answer(verb, "nobody", STRANGER), verb
-        assert stranger == answer(verb, "nobody", Access.local()), f"{verb}: not even by the words can it be told"
-    assert holding.browse("/", access=STRANGER).nodes == ()
+        related, told = answer(verb, "p", Access.local()), answer(verb, "p", stranger)
+        assert told != related, verb
+        assert all("NotFound: no patient '…'" in each for each in told), (verb, told)
+        assert told == answer(verb, "nobody", stranger), verb
+        assert told == answer(verb, "nobody", Access.local()), f"{verb}: not even by the words can it be told"
+    assert holding.browse("/", access=stranger).nodes == ()
     with pytest.raises(NotFound):
-        holding.browse("/patient/p/", access=STRANGER)
+        holding.browse("/patient/p/", access=stranger)
 
 
 def test_a_listing_holds_only_the_patients_one_has_a_relation_to(engine: Engine) -> None:

@@ -38,7 +38,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     statements it may not see. A statement with a withheld label does not exist for this reader.
 
     With `by_relation` a patient exists only by what policy says of the roles and of the relations held as data; without
-    it whoever made this value answers for the patients (a program that embeds the engine). `seen` are the kinds of
+    it whoever made this value answers for the patients (a program that embeds the engine). `launch`: the issuer of the
+    token answers for `patients`, to which it bound it. `seen` are the kinds of
     statement that exist for the reader (None: all, and talk and whole documents with them). `relations` are filled by
     the engine's door for the patient at hand, whatever was given; `client` is the program that the token was given to.
     """
@@ -53,6 +54,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     may_write: bool = True
     # what a token says, and what is held of the principal
     by_relation: bool = False
+    launch: bool = False
     may_read: bool = True
     seen: frozenset[Seen] | None = None
     client: str = ""

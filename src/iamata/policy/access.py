@@ -84,6 +84,7 @@ def _by_rows(policy: Policy, access: Access, act: str, subject: Subject | None, 
 
 _NONE: Final = frozenset({"none"})
 _GIVEN: Final = frozenset({"given"})
+_LAUNCH: Final = frozenset({"launch"})
 _OWN: Final = frozenset({"own"})
 
 
@@ -96,8 +97,8 @@ def _relations(access: Access, subject: Subject | None) -> frozenset[str]:
     if not access.by_relation:
         return _GIVEN
     held = frozenset(access.relations)
-    if access.patients is not None:
-        return held | {"launch"}
+    if access.launch and access.patients is not None:
+        return held | _LAUNCH
     return held or _NONE
 
 

@@ -69,6 +69,7 @@ def principal(claims: Mapping[str, Any], naming: Naming) -> Principal:
         purpose=purpose,
         patients=frozenset({bound}) if bound else None,
         by_relation=True,
+        launch=bool(bound),
         may_read=opened.reads,
         may_write=opened.writes,
         seen=opened.seen,

@@ -28,6 +28,12 @@ def act_as(said: str | None) -> None:
     _acting.set(said or None)
 
 
+def acts() -> Access | None:
+    """As whom the command acts; None: as the person at this machine."""
+    said = _acting.get()
+    return acting(said) if said else None
+
+
 def acting(said: str) -> Access:
     """Somebody as they come by token: patients exist for them by their roles and the relations that are held."""
     from iamata.engine.relating import principal_of
@@ -81,5 +87,5 @@ def to_write(db: str | None) -> Engine:
         model=model_of(found),
         model_for=found.listed("model_for"),
         policy=found.policy or None,
-        acting=acting(said) if (said := _acting.get()) else None,
+        acting=acts(),
     )

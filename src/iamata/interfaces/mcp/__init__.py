@@ -28,8 +28,11 @@ def installed() -> bool:
     return find_spec("mcp") is not None and find_spec("mcp_types") is not None
 
 
-def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True) -> Access:
-    """Who calls: an agent for the person at this machine. With `patient` no other patient exists for it.
+def agent(
+    id: str = "mcp", *, patient: str | None = None, may_write: bool = True, operator: Access | None = None
+) -> Access:
+    """Who calls: an agent for this operator, else for the person at this machine. With `patient` no other patient
+    exists for it.
 
     Raises InvalidValue for an id that no agent can have.
     """
@@ -37,7 +40,9 @@ def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True
     return Access(
         kind=PrincipalKind.AGENT,
         id=id,
-        on_behalf_of="local",
+        on_behalf_of=operator.id if operator is not None else "local",
+        roles=operator.roles if operator is not None else (),
+        by_relation=operator is not None and operator.by_relation,
         patients=None if patient is None else frozenset({patient}),
         may_write=may_write,
     )
