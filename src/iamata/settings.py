@@ -60,8 +60,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `model_attempts` (IAMATA_MODEL_ATTEMPTS): how often a request is tried that another attempt may mend.
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
 
-    Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
-    key store. PostgreSQL needs it; SQLite's lies beside the database file unless it is given.
+    Not fields here, because they name no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
+    key store (PostgreSQL needs it; SQLite's lies beside the database file unless it is given), and IAMATA_AS, as whom
+    it acts (`--as`).
     """
 
     db: str = "iamata.db"

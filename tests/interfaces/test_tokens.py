@@ -6,7 +6,10 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -246,6 +249,40 @@ def test_a_token_that_names_itself_is_good_once_where_that_is_wanted(engine: Eng
         refused(ask(client, clinician(issuer)), "claim jti")
 
 
+def test_a_scope_that_is_left_aside_is_told_beside_the_answer_without_its_words(
+    client: httpx.Client, issuer: Issuer
+) -> None:
+    answer = ask(client, clinician(issuer, scope="user/*.rs user/Zyxwvut.rs"))
+    assert answer.status_code == 200
+    assert answer.headers["iamata-warning"] == "scope 2: nothing is read from this resource"
+    assert "iamata-warning" not in ask(client, clinician(issuer)).headers
+
+
+def test_neither_a_token_nor_its_bearer_is_logged(
+    client: httpx.Client, issuer: Issuer, caplog: pytest.LogCaptureFixture
+) -> None:
+    good, bad = clinician(issuer, sub="dr-zyxwvut"), clinician(issuer, sub="dr-zyxwvut", aud="zyxwvut")
+    with caplog.at_level(logging.DEBUG):
+        ask(client, good, "/v1/patients")
+        ask(client, bad)
+        ask(client, None)
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith(("iamata", "uvicorn", "mcp"))]
+    assert len(ours) >= 3
+    for secret in (good, bad, good.split(".")[1], "zyxwvut", "Bearer"):
+        assert not any(secret in line for line in ours)
+
+
+def test_many_at_once_are_each_who_they_are(client: httpx.Client, issuer: Issuer) -> None:
+    tokens = {id: issuer.token(sub=id, patient=id, scope="patient/*.rs") for id in ("leo", "zoe", "user", "user2")}
+
+    def listed(id: str) -> list[str]:
+        return [each["registryKey"] for each in ask(client, tokens[id], "/v1/patients").json()["data"]]
+
+    asked = list(tokens) * 10
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(listed, asked)) == [[id] for id in asked]
+
+
 # ------------------------------------------------------------------ ids made to reach another patient
 
 
@@ -324,6 +361,31 @@ def test_a_new_key_is_fetched_once_when_a_token_names_it_and_not_for_every_stran
         with pytest.raises(Unauthenticated):
             known.access_of(issuer.token(header={"kid": "made-up"}))
     assert len(fetched) == 3
+
+
+def test_who_has_a_key_does_not_wait_while_somebody_else_asks_for_new_ones() -> None:
+    issuer, clock, asked, go = Issuer(), Clock(), threading.Event(), threading.Event()
+    slow = [False]
+
+    def fetch() -> bytes:
+        if slow[0]:
+            asked.set()
+            assert go.wait(20)
+        return issuer.jwks()
+
+    known = identity(issuer, KeySet("https://id.test/jwks", fetch=fetch, monotonic=clock))
+    token = issuer.token()
+    known.access_of(token)
+    slow[0] = True
+    clock.now += 700
+    renewing = threading.Thread(target=known.access_of, args=(token,))
+    renewing.start()
+    try:
+        assert asked.wait(20)
+        assert known.access_of(token).id == "dr-lee"
+    finally:
+        go.set()
+        renewing.join(20)
 
 
 def test_a_key_that_is_no_longer_published_is_forgotten_when_keys_are_old() -> None:

@@ -332,6 +332,8 @@ def test_a_decision_is_explained_with_its_row_and_the_relations_that_hold(filled
         filled.explain_policy("operator/dr-lee", "fly", patient("p"))
     with pytest.raises(InvalidValue):
         filled.explain_policy("dr-lee", "read", patient("p"))
+    with pytest.raises(InvalidValue, match="a role is one of"):
+        filled.explain_policy("operator/dr-lee", "read", patient("p"), roles=["doctor"])
 
 
 # ------------------------------------------------------------------ kinds that a token opens

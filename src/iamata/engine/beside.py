@@ -14,9 +14,9 @@ _gathered: ContextVar[list[str] | None] = ContextVar("iamata_beside", default=No
 
 
 @contextmanager
-def gathering() -> Iterator[list[str]]:
-    """A list that fills while this is entered, each warning once."""
-    found: list[str] = []
+def gathering(found: list[str] | None = None) -> Iterator[list[str]]:
+    """A list (this one, or a new one) that fills while this is entered, each warning once."""
+    found = [] if found is None else found
     token = _gathered.set(found)
     try:
         yield found

@@ -19,7 +19,7 @@ import msgspec
 
 from iamata.errors import InvalidValue, Unauthenticated, Unavailable
 from iamata.model.access import Access, PrincipalKind
-from iamata.policy.claims import Naming, acting_for, principal
+from iamata.policy.claims import Naming, Principal, acting_for, principal
 from iamata.reach.keysets import KeySet, PublicKey
 from iamata.settings import Settings
 
@@ -68,7 +68,12 @@ class Identity:
         self._lock = threading.Lock()
 
     def access_of(self, token: str) -> Access:
-        """Who bears this token. Raises Unauthenticated with the reason, Unavailable when there are no keys."""
+        """Who bears this token; as `recognise`."""
+        return self.recognise(token).access
+
+    def recognise(self, token: str) -> Principal:
+        """Who bears this token, and which of its scopes were left aside. Raises Unauthenticated with the reason,
+        Unavailable when there are no keys."""
         claims = self._claims(token)
         self._check_times(claims)
         if claims.get("iss") != self._issuer:
@@ -77,10 +82,10 @@ class Identity:
         audiences = said if isinstance(said, list) else [said]
         if not any(isinstance(each, str) and each in self._audiences for each in audiences):
             raise _bad("audience")
-        access = principal(claims, self._naming).access
+        found = principal(claims, self._naming)
         if self._once:
             self._use(claims)
-        return access
+        return found
 
     def _claims(self, token: str) -> dict[str, Any]:
         if not token:

@@ -30,6 +30,7 @@ from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes
 from iamata.model.patient import PatientRow
 from iamata.model.reading import Explanation, Format, Hit, Listing, Page
+from iamata.model.relation import PatientRelation
 from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Session
@@ -51,23 +52,28 @@ class Reading(Door):
         if ids is None:
             rows, total = self._store.patients(offset=page * per_page, limit=per_page)
         else:
-            mine = [row for id in ids if (row := self._store.patient(id)) is not None]
-            rows, total = mine[page * per_page : (page + 1) * per_page], len(mine)
+            shown, total = ids[page * per_page : (page + 1) * per_page], len(ids)
+            rows = [row for id in shown if (row := self._store.patient(id)) is not None]
         self._audit("patients", access, None, tuple(row.id for row in rows))
         return rows, total
 
     def _patients_of(self, access: Access) -> list[str] | None:
         """The ids of the patients that exist for this reader, in order; None: all of them."""
+        registered = self._store.patient
         if not access.by_relation:
-            return None if access.patients is None else sorted(access.patients)
-        if access.patients is None:
-            anybody = msgspec.structs.replace(access, relations=())
-            if policy.decide(anybody, "read", patient_subject("anybody"), policy=self._policy).allowed:
-                return None
-            named = {each.patient for each in self._store.relations_of_principal(access.person)}
-        else:
-            named = set(access.patients)
-        return sorted(id for id in named if self._may(access, "read", id))
+            return None if access.patients is None else sorted(id for id in access.patients if registered(id))
+        anybody = msgspec.structs.replace(access, relations=())
+        if access.patients is None and self._reads(anybody, "anybody"):
+            return None
+        held: dict[str, list[PatientRelation]] = {}
+        for each in self._store.relations_of_principal(access.person):
+            held.setdefault(each.patient, []).append(each)
+        named = held.keys() if access.patients is None else [id for id in access.patients if registered(id)]
+        now = self._clock()
+        return sorted(id for id in named if self._reads(policy.related(access, held.get(id, ()), now), id))
+
+    def _reads(self, access: Access, patient: str) -> bool:
+        return policy.decide(access, "read", patient_subject(patient), policy=self._policy).allowed
 
     def patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
         """The registration. Raises NotFound."""

@@ -15,7 +15,7 @@ from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.policy import access as policy
 from iamata.policy.access import Decision
-from iamata.policy.rules import ACTS, Policy
+from iamata.policy.rules import ACTS, ROLES, Policy
 
 _REASON_CHARS = 500
 
@@ -182,8 +182,11 @@ def principal_of(
 ) -> Access:
     """`operator/dr-lee` as somebody who comes by token: patients exist for it by roles and relations only.
 
-    Raises InvalidValue for any other shape.
+    Raises InvalidValue for any other shape, and for a role that nobody knows.
     """
+    unknown = sorted(set(roles) - ROLES)
+    if unknown:
+        raise InvalidValue(f"a role is one of {', '.join(sorted(ROLES))}")
     kind, _, id = said.partition("/")
     if kind not in list(PrincipalKind) or not PRINCIPAL_ID.match(id):
         raise InvalidValue(f"a principal reads kind/id with a kind of {', '.join(PrincipalKind)}")

@@ -50,6 +50,8 @@ def decide(
         return Decision(False, ("principal-may-not-write",))
     if act == "read" and not access.may_read:
         return Decision(False, ("principal-may-not-read",))
+    if act == "read" and access.seen is not None and subject is not None and subject.scope is not Scope.PATIENT:
+        return Decision(False, ("token-opens-records-only",))
     if act in _OF_PEOPLE and access.kind is not PrincipalKind.OPERATOR:
         return Decision(False, ("operators-decide",))
     if access.kind is PrincipalKind.AGENT and access.by_relation and not access.on_behalf_of:

@@ -23,7 +23,7 @@ from iamata.reach.servers import FhirServer, Limits
 
 _MOST_KEYS: Final = 100
 _LIMITS: Final = Limits(timeout_s=5.0, attempts=2, pause_s=0.2, pause_max_s=1.0, answer_bytes=1_000_000)
-# A smaller RSA key can be factored (NIST SP 800-131A rev. 2).
+# RFC 7518 3.3: an RSA key has 2048 bits or more.
 _RSA_BITS: Final = 2048
 
 
@@ -63,18 +63,30 @@ class KeySet:
     def key(self, kid: str) -> PublicKey | None:
         """The public key of this name, for signatures; None if the server has none. Raises Unavailable when there are
         no keys to look at."""
-        with self._lock:
-            now = self._monotonic()
-            old = self._at is None or now - self._at > self._good_s
-            if (old or kid not in self._keys) and (self._tried is None or now - self._tried >= self._pause_s):
-                self._tried = now
-                self._renew(now)
-            if self._at is None or now - self._at > self._at_most_s:
-                raise Unavailable("the keys of the identity server cannot be fetched")
-            return self._keys.get(kid)
+        known = self._keys.get(kid)
+        if known is None or self._older_than(self._good_s):
+            # Who has a key need not wait while somebody else asks for new ones.
+            wait = known is None or self._older_than(self._at_most_s)
+            if self._lock.acquire(blocking=wait):
+                try:
+                    self._renew(kid)
+                finally:
+                    self._lock.release()
+        if self._older_than(self._at_most_s):
+            raise Unavailable("the keys of the identity server cannot be fetched")
+        return self._keys.get(kid)
 
-    def _renew(self, now: float) -> None:
-        """The keys as they are published now; those held stay when that fails."""
+    def _older_than(self, seconds: float) -> bool:
+        return self._at is None or self._monotonic() - self._at > seconds
+
+    def _renew(self, kid: str) -> None:
+        """The keys as they are published now, unless somebody asked lately; those held stay when that fails."""
+        now = self._monotonic()
+        if kid in self._keys and not self._older_than(self._good_s):
+            return  # somebody else has just brought it
+        if self._tried is not None and now - self._tried < self._pause_s:
+            return
+        self._tried = now
         try:
             self._keys = keys_of(self._fetch())
         except (IamataError, msgspec.DecodeError):

@@ -72,11 +72,11 @@ class Door:
         refused: IamataError | None = refusal(headers, self._hosts)
         try:
             if refused is None and self._identity is not None and scope["path"] not in OPEN:
-                refused = await self._recognised(self._identity, headers, scope)
+                refused = await self._recognised(self._identity, headers, scope, warnings)
             if refused is not None:
                 await problem_reply(id, problem(refused))(scope, receive, send_with_id)
             else:
-                with gathering() as warnings:
+                with gathering(warnings):
                     await self._app(scope, receive, send_with_id)
         except Exception as error:
             log.error("request %s %s failed: %s", id, _route(scope), _frames(error))
@@ -88,12 +88,15 @@ class Door:
             method = scope["method"] if scope["method"] in _METHODS else "-"
             log.info("request %s %s %s %d %.1f ms", id, method, _route(scope), status, took_ms)
 
-    async def _recognised(self, identity: Identity, headers: Headers, scope: Scope) -> IamataError | None:
-        """Who bears the token is put into the request's state; else why it is not known. In a thread, because the
-        issuer's keys may have to be fetched."""
+    async def _recognised(
+        self, identity: Identity, headers: Headers, scope: Scope, warnings: list[str]
+    ) -> IamataError | None:
+        """Who bears the token is put into the request's state, with a warning for each scope that was left aside; else
+        why it is not known. In a thread, because the issuer's keys may have to be fetched."""
         try:
-            token = bearer(headers)
-            scope["state"]["access"] = await anyio.to_thread.run_sync(identity.access_of, token)
+            found = await anyio.to_thread.run_sync(identity.recognise, bearer(headers))
+            scope["state"]["access"] = found.access
+            warnings += found.notes
         except IamataError as error:
             return error
         return None
