@@ -118,6 +118,15 @@ def test_the_scope_of_a_token_bounds_its_bearer(client: httpx.Client, issuer: Is
     assert ask(client, bound).status_code == 404, "not even a patient of one's own care team"
 
 
+def test_who_may_write_and_not_read_learns_that_it_was_taken_in(client: httpx.Client, issuer: Issuer) -> None:
+    for scope in ("system/*.c", "system/*.c system/Condition.rs"):
+        headers = {"Authorization": f"Bearer {issuer.token(sub='feed', scope=scope)}"}
+        sent = client.post("/v1/patients/leo/ingestions/fhir/r4?wait=true", json=FHIR, headers=headers)
+        assert sent.status_code == 200, sent.text
+        gone = client.get(f"/v1/patients/leo/ingestions/{sent.json()['ingestionId']}", headers=headers)
+        assert gone.status_code == 404
+
+
 def test_client_credentials_of_the_public_client_are_taken(engine: Engine, issuer: Issuer) -> None:
     issuer.clients["northside"] = "a secret"
     with running(engine, settings(issuer)) as url:

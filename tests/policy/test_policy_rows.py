@@ -55,6 +55,8 @@ def test_a_policy_is_named_with_a_hash_of_what_it_says() -> None:
         (HEAD + ROW.replace("permit", "allow"), 4, "permit or deny"),
         (HEAD + ROW.replace("read", "raed"), 4, "act is"),
         (HEAD + ROW.replace("patient", "patients"), 4, "scope is"),
+        (HEAD + ROW.replace("\tpatient\t", "\tpatient/profile\t"), 4, "scope is"),
+        (HEAD + ROW.replace("\tpatient\t", "\toperator/gossip\t"), 4, "scope is"),
         (HEAD + ROW.replace("operator", "doctor"), 4, "kind is"),
         (HEAD + ROW.replace("nurse\t*", "nures\t*"), 4, "role is"),
         (HEAD + ROW.replace("nurse\t*", "nurse\tfriend"), 4, "relation is"),
@@ -67,6 +69,13 @@ def test_a_policy_is_named_with_a_hash_of_what_it_says() -> None:
         (HEAD.replace("60", "0") + ROW, 2, "1 to 10080"),
         (HEAD.replace("60", "six") + ROW, 2, "1 to 10080"),
         (HEAD.replace("id\teffect", "effect\tid") + ROW, 3, "the columns are"),
+        (
+            HEAD
+            + ROW.replace("\tpatient\t", "\toperator\t")
+            + ROW.replace("\tpatient\t", "\toperator/profile\t").replace("nurses", "again"),
+            5,
+            "can never decide: line 4",
+        ),
         (HEAD + "all\tpermit\t*\t*\t*\t*\t*\t*\tall\there\n" + ROW, 5, "can never decide: line 4"),
         (HEAD, 1, "no row"),
         (HEAD.replace("@version\tours/1\n", "") + ROW, 1, "no line @version"),
@@ -162,6 +171,28 @@ def test_an_administrator_sees_the_profile_of_an_operator_and_nothing_else_of_it
     assert not decide(admin, "read", LEE).allowed
 
 
+def test_an_equal_id_in_another_scope_is_somebody_else() -> None:
+    for access in (
+        person(id="clinic"),
+        person(id="bot"),
+        person(id="bot", kind=PrincipalKind.SYSTEM),
+        person(kind=PrincipalKind.SYSTEM),
+        person(kind=PrincipalKind.AGENT, id="dr-lee", on_behalf_of="dr-x"),
+    ):
+        for subject in (CLINIC, BOT, LEE):
+            own = access.person == str(subject)
+            assert decide(access, "write", subject).allowed is (own and access.kind is PrincipalKind.OPERATOR)
+    assert decide(person(id="bot", kind=PrincipalKind.AGENT, on_behalf_of="dr-x"), "read", BOT).allowed
+    assert decide(person(id="bot", kind=PrincipalKind.AGENT, on_behalf_of="dr-lee"), "read", LEE).allowed
+    assert not decide(person(id="bot", kind=PrincipalKind.AGENT, on_behalf_of="dr-x"), "read", LEE).allowed
+
+
+def test_an_act_that_no_policy_names_is_the_owners() -> None:
+    assert decide(Access.local(), "something-new", P).allowed
+    assert not decide(person("clinician", relations=("care-team",)), "something-new", P).allowed
+    assert not decide(person("privacy-officer"), "something-new", None).allowed
+
+
 def test_only_what_break_glass_alone_allows_is_loud() -> None:
     assert decide(person("clinician", relations=("break-glass",)), "read", P).loud
     both = decide(person("clinician", relations=("break-glass", "care-team")), "read", P)
@@ -225,7 +256,7 @@ def test_an_agent_may_never_more_than_the_operator_it_acts_for(
 ) -> None:
     agent = replace(access, kind=PrincipalKind.AGENT, id="bot", on_behalf_of="dr-lee")
     operator = replace(access, kind=PrincipalKind.OPERATOR, id="dr-lee", on_behalf_of="")
-    if decide(agent, act, subject).allowed:
+    if decide(agent, act, subject).allowed and subject != BOT:
         assert decide(operator, act, subject).allowed
 
 

@@ -158,6 +158,8 @@ def test_without_scopes_nothing_is_open() -> None:
         ({"sub": "dr lee"}, "sub"),
         ({"sub": "dr-lee\n"}, "sub"),
         ({"sub": "x" * 300}, "sub"),
+        ({"sub": "local"}, "sub"),
+        ({"act": {"sub": "local"}}, "sub"),
         ({"patient": "leo/../zoe"}, "patient"),
         ({"patient": "%2e%2e"}, "patient"),
         ({"patient": ["leo", "zoe"]}, "patient"),

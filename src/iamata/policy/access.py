@@ -12,7 +12,6 @@ from typing import Final
 
 import msgspec
 
-from iamata.errors import NotAllowed, NotFound
 from iamata.model.access import Access, PrincipalKind
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.relation import PatientRelation
@@ -43,7 +42,7 @@ def decide(
     """A function of policy, principal (with its purpose and the relations it carries), act and subject, and of nothing
     else. `act` is one of `rules.ACTS`; `subject` None: a listing, filtered afterwards; `kind` is that of an entry.
 
-    An agent is decided for as itself and as the operator it acts for: it may what both may.
+    An agent is decided for as itself and as the operator it acts for: it may what both may, but for its own scope.
     """
     policy = policy or packaged()
     if act in _CHANGES and not access.may_write:
@@ -62,6 +61,8 @@ def decide(
     decision = _by_rows(policy, access, act, subject, kind)
     if not decision.allowed or access.kind is not PrincipalKind.AGENT or not access.on_behalf_of:
         return decision
+    if subject is not None and subject.scope is Scope.AGENT and _is_own(access, subject):
+        return decision  # what an agent is for is its own, whomever it acts for
     behind = msgspec.structs.replace(access, kind=PrincipalKind.OPERATOR, id=access.on_behalf_of, on_behalf_of="")
     theirs = _by_rows(policy, behind, act, subject, kind)
     if not theirs.allowed:
@@ -95,7 +96,7 @@ def _relations(access: Access, subject: Subject | None) -> frozenset[str]:
     if subject is None:
         return _NONE
     if subject.scope is not Scope.PATIENT:
-        return _OWN if subject.id in (access.id, access.on_behalf_of) else _NONE
+        return _OWN if _is_own(access, subject) else _NONE
     if not access.by_relation:
         return _GIVEN
     held = frozenset(access.relations)
@@ -104,20 +105,18 @@ def _relations(access: Access, subject: Subject | None) -> frozenset[str]:
     return held or _NONE
 
 
+def _is_own(access: Access, subject: Subject) -> bool:
+    """An operator's own scope is that of the operator (and of an agent for it), an agent's that of the agent. An equal
+    id in another scope is somebody else's."""
+    if subject.scope is Scope.OPERATOR:
+        return access.person == str(subject)
+    return subject.scope is Scope.AGENT and access.kind is PrincipalKind.AGENT and access.id == subject.id
+
+
 def related(access: Access, held: Iterable[PatientRelation], now: datetime) -> Access:
     """The access with the relations that hold now, and none other, whatever it carried before."""
     kinds = sorted({each.kind.value for each in held if each.holds_at(now)})
     return msgspec.structs.replace(access, relations=tuple(kinds))
-
-
-def require(access: Access, act: str, subject: Subject | None, *, policy: Policy | None = None) -> Decision:
-    """The decision, if it allows. A patient that may not be read is as absent as one that does not exist."""
-    decision = decide(access, act, subject, policy=policy)
-    if decision.allowed:
-        return decision
-    if subject is not None and subject.scope is Scope.PATIENT and act in ("read", "govern"):
-        raise NotFound(what="patient", id=subject.id)
-    raise NotAllowed(reasons=decision.reasons)
 
 
 def visible(access: Access) -> Callable[[tuple[Label, ...]], bool]:

@@ -15,6 +15,7 @@ import msgspec
 
 from iamata.errors import BadInput
 from iamata.model.access import Access, PrincipalKind, Purpose
+from iamata.model.entry import EntryKind
 from iamata.model.scope import Scope
 
 ANY: Final = "*"
@@ -37,6 +38,7 @@ ROLES: Final = frozenset(
 RELATIONS: Final = frozenset({"given", "launch", "care-team", "self", "proxy", "break-glass", "own", "none"})
 _COLUMNS: Final = ("id", "effect", "act", "scope", "kind", "role", "relation", "purpose", "reason", "source")
 _SETTINGS: Final = ("version", "break-glass-minutes")
+_WITH_ENTRIES: Final = ("organization", "operator", "agent")
 _WORD: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 Words = frozenset[str] | None  # None: any
 
@@ -79,6 +81,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     def first(self, access: Access, act: str, scope: str, kind: str, relations: frozenset[str]) -> Rule | None:
         """The first row that fits; `kind` is that of an entry, empty if it is not about one."""
+        if act not in ACTS:  # one that no file can name is decided by the rows on anything
+            act = ANY
         rules = self.by_subject.get((act, f"{scope}/{kind}" if kind else scope))
         if rules is None:
             rules = self.by_subject.get((act, scope), ())
@@ -160,8 +164,10 @@ def _rule(cells: list[str], name: str, number: int, before: list[Rule]) -> Rule:
         raise _wrong(name, number, "a row with this id stands there already")
     scopes = _words(row, "scope", None, name, number)
     for scope in scopes or ():
-        if scope.partition("/")[0] not in (*Scope, LISTING):
-            raise _wrong(name, number, f"scope is one of {', '.join(Scope)}, {LISTING} or {ANY}")
+        about, slash, entry = scope.partition("/")
+        if about not in (*Scope, LISTING) or (slash and (about not in _WITH_ENTRIES or entry not in list(EntryKind))):
+            known = f"{', '.join(Scope)}, {LISTING} or {ANY}; of an entry {'|'.join(_WITH_ENTRIES)}/kind"
+            raise _wrong(name, number, f"scope is one of {known}")
     rule = Rule(
         id=row["id"],
         permit=row["effect"] == "permit",
@@ -192,15 +198,19 @@ def _words(row: Mapping[str, str], column: str, known: frozenset[str] | None, na
 
 
 def _covers(before: Rule, after: Rule) -> bool:
+    # `operator` fits whatever `operator/profile` fits.
+    wide = before.scope
+    if wide is not None:
+        wide |= {scope for scope in after.scope or () if scope.partition("/")[0] in wide}
     pairs = (
         (before.act, after.act),
-        (before.scope, after.scope),
+        (wide, after.scope),
         (before.kind, after.kind),
         (before.role, after.role),
         (before.relation, after.relation),
         (before.purpose, after.purpose),
     )
-    return all(wide is None or (narrow is not None and narrow <= wide) for wide, narrow in pairs)
+    return all(fits is None or (narrow is not None and narrow <= fits) for fits, narrow in pairs)
 
 
 def _indexed(rules: list[Rule]) -> dict[tuple[str, str], tuple[Rule, ...]]:
@@ -209,7 +219,7 @@ def _indexed(rules: list[Rule]) -> dict[tuple[str, str], tuple[Rule, ...]]:
     found: dict[tuple[str, str], tuple[Rule, ...]] = {}
     for scope in (*Scope, LISTING, *named):
         about = {scope, scope.partition("/")[0]}
-        for act in ACTS:
+        for act in (*ACTS, ANY):
             found[act, str(scope)] = tuple(
                 rule
                 for rule in rules
