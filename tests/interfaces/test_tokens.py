@@ -17,6 +17,7 @@ import httpx
 import pytest
 from clinia_context_engine import ClientCredentials, ContextEngineClient
 from issuer import AUDIENCE, Issuer, published, raw
+from jwt.algorithms import RSAAlgorithm
 from live import NOW, running
 
 from iamata import Engine, InvalidValue, NotAllowed, Unavailable
@@ -438,7 +439,7 @@ def test_only_public_keys_for_signatures_are_taken_from_what_is_published() -> N
     good = issuer.jwk("key-0")
     odd = [
         {"kty": "oct", "kid": "secret", "k": "c2VjcmV0"},
-        good | {"kid": "private", "d": "AQAB"},
+        RSAAlgorithm.to_jwk(issuer.keys["key-0"][0], as_dict=True) | {"kid": "private"},
         good | {"kid": "for-encrypting", "use": "enc"},
         {name: value for name, value in good.items() if name != "kid"},
         good | {"kid": 7},
