@@ -278,6 +278,39 @@ def test_the_walk_would_find_what_it_looks_for(client: httpx.Client, things: Thi
         assert CANARY.lower() in sent(client, route, HELD, things, owner).text.lower(), route
 
 
+@pytest.mark.parametrize(
+    "scope", ["user/Condition.rs", "user/Observation.rs?category=laboratory", "patient/*.rs", "user/*.cruds"]
+)
+def test_what_a_scope_opens_is_answered_on_every_route_and_nothing_else_is(
+    client: httpx.Client, engine: Engine, things: Things, issuer: Issuer, scope: str
+) -> None:
+    """Leo's own care team, with tokens of less and more: no answer fails, and of what is closed there is no word."""
+    narrow = "*" not in scope
+    token = issuer.token(
+        sub="stranger", roles=["clinician"], scope=scope, patient="leo" if "patient" in scope else None
+    )
+    headers = {"Authorization": f"Bearer {token}"}
+    leo = engine.graph("leo")
+    answered = 0
+    for route in ROUTES:
+        method, _, path = route.partition(" ")
+        if method != "GET" and path not in ("/v1/context", "/v1/search", "/v1/explain", "/mcp"):
+            continue
+        for type in ("fact", "learned_memory", "narrative_passage") if "{type}" in route else ("",):
+            ids = things.in_path | {"document_id": next(iter(leo.documents)), "session_id": "talk-leo"}
+            ids |= {"ingestion_id": engine.receipts("leo")[0][0].id, "memory_id": next(iter(leo.memories))}
+            more = dict(bodies("leo", things).get(route, {}))
+            url = path.format(patient_id="leo", **(ids | ({"type": type} if type else {})))
+            answer = client.request(method, url, headers=headers | more.pop("headers", {}), **more)
+            assert answer.status_code in (200, 403, 404), (route, answer.text)
+            answered += answer.status_code == 200
+            if narrow and path not in OPEN and "{patient_id}" in route:
+                told = answer.text.lower()
+                for word in ("amoxicillin", "hives", "thursday"):
+                    assert word not in told, (route, word)
+    assert answered >= (15 if narrow else 25)
+
+
 # ------------------------------------------------------------------ MCP
 
 NEEDED: dict[str, dict[str, Any]] = {

@@ -505,6 +505,13 @@ def test_settings_that_would_leave_a_door_half_open_are_refused(given: dict[str,
         Settings(**given)
 
 
+@pytest.mark.parametrize("url", ["http://id.example.org/jwks", "file:///jwks", "https://id.example.org/jwks?x=1", "x"])
+def test_keys_are_fetched_from_nowhere_but_an_https_address(engine: Engine, url: str) -> None:
+    given = Settings(auth_issuer="https://id", auth_audience="here", auth_jwks_url=url)
+    with pytest.raises(InvalidValue, match="IAMATA_AUTH_JWKS_URL"):
+        create_app(engine, given, now=lambda: NOW)
+
+
 @pytest.mark.parametrize("algorithms", ["HS256", "none", "RS256,HS512", "RS257", ","])
 def test_no_setting_lets_a_shared_secret_or_no_signature_in(issuer: Issuer, engine: Engine, algorithms: str) -> None:
     with pytest.raises(InvalidValue, match="IAMATA_AUTH_ALGORITHMS"):

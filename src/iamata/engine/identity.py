@@ -139,10 +139,17 @@ def identity_of(settings: Settings, *, clock: Callable[[], datetime]) -> Identit
         return None
     if find_spec("jwt") is None or find_spec("httpx") is None:
         raise Unavailable("tokens need PyJWT and httpx, which are not installed: pip install 'iamata[auth]'")
+    try:
+        keys = KeySet(settings.auth_jwks_url, private=settings.listed("auth_private"))
+    except InvalidValue:
+        raise InvalidValue(
+            "auth_jwks_url (IAMATA_AUTH_JWKS_URL) is an https URL without credentials and query; http only for a host "
+            "listed in auth_private (IAMATA_AUTH_PRIVATE)"
+        ) from None
     return Identity(
         issuer=settings.auth_issuer,
         audiences=settings.listed("auth_audience"),
-        keys=KeySet(settings.auth_jwks_url, private=settings.listed("auth_private")),
+        keys=keys,
         clock=clock,
         algorithms=settings.listed("auth_algorithms"),
         skew_s=settings.auth_skew_s,

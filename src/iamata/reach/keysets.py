@@ -7,6 +7,7 @@ token says, and whether its signature is right.
 
 from __future__ import annotations
 
+import logging
 import random
 import secrets
 import threading
@@ -20,6 +21,8 @@ import msgspec
 from iamata.errors import IamataError, Unavailable
 from iamata.reach.fetching import Fetcher
 from iamata.reach.servers import FhirServer, Limits
+
+log = logging.getLogger("iamata.reach")
 
 _MOST_KEYS: Final = 100
 _LIMITS: Final = Limits(timeout_s=5.0, attempts=2, pause_s=0.2, pause_max_s=1.0, answer_bytes=1_000_000)
@@ -89,7 +92,8 @@ class KeySet:
         self._tried = now
         try:
             self._keys = keys_of(self._fetch())
-        except (IamataError, msgspec.DecodeError):
+        except (IamataError, msgspec.DecodeError) as error:
+            log.warning("the keys of the identity server were not fetched: %s", type(error).__name__)
             return
         self._at = now
 
