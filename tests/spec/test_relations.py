@@ -127,6 +127,8 @@ def test_what_cannot_be_a_relation_is_refused(filled: Engine) -> None:
     for wrong in ("dr-lee", "agent/triage", "operator/", "operator/a b", "operator/../x", "patient/p"):
         with pytest.raises(InvalidValue):
             filled.relate("p", wrong, CARE_TEAM)
+    with pytest.raises(InvalidValue, match="a relation is one of"):
+        filled.relate("p", "operator/x", "friend")
     with pytest.raises(BadInput, match="ends after it begins"):
         filled.relate("p", "operator/x", CARE_TEAM, until=NOW)
     with pytest.raises(BadInput, match="person who needs it"):
@@ -164,6 +166,11 @@ def test_a_proxy_sees_the_child_and_the_patient_themselves(filled: Engine) -> No
     assert filled.append("p", "s2", [Turn(Speaker.CAREGIVER, "He coughs.")], access=mom).id
     with pytest.raises(NotAllowed):
         filled.delete_patient("p", access=mom)
+
+
+def test_a_relation_may_be_named_by_its_word(filled: Engine) -> None:
+    assert filled.relate("p", "operator/dr-lee", "care-team").kind is CARE_TEAM
+    assert sees(filled, LEE)
 
 
 def test_prefixes_of_ids_are_other_ids(filled: Engine) -> None:

@@ -38,7 +38,7 @@ class Relating(Door):
         self,
         patient: str,
         principal: str,
-        kind: RelationKind,
+        kind: RelationKind | str,
         *,
         since: datetime | None = None,
         until: datetime | None = None,
@@ -49,10 +49,13 @@ class Relating(Door):
         `since`, until `until` or until it is ended. It decides which patients exist for principals that come by token.
 
         For administrators, privacy officers and the owner. Raises NotFound for an unknown patient, InvalidValue for a
-        principal that is none, BadInput for break-glass, which a person opens for itself, and for an end before its
-        beginning.
+        principal or a relation that is none, BadInput for break-glass, which a person opens for itself, and for an end
+        before its beginning.
         """
         access, subject = self._begin("relate", "relate", access, patient_subject(patient))
+        if kind not in list(RelationKind):
+            raise InvalidValue(f"a relation is one of {', '.join(RelationKind)}")
+        kind = RelationKind(kind)
         if kind is RelationKind.BREAK_GLASS:
             raise BadInput("break-glass is opened by the person who needs it", place="kind")
         now = self._clock()
