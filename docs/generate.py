@@ -26,7 +26,7 @@ import typer
 from typer.main import get_command
 
 import iamata
-from docs import agents, queries, replay
+from docs import agents, policies, queries, replay
 from iamata import Engine
 from iamata.authority import profiles
 from iamata.connectors import registry
@@ -153,8 +153,10 @@ def http() -> str:
             groups[(route.get("tags") or ["others"])[-1]].append((method.upper(), path, route))
     text = [f"{HEADER}# HTTP\n"]
     text += [
-        "`iamata serve` listens on this machine only. The whole description is at `GET /openapi.json`. Answers are",
-        "JSON; each carries an `X-Request-Id`. Answers under a read stamp carry it as their `ETag`.",
+        "`iamata serve` listens on this machine only, unless tokens are configured: then every request but `GET /`",
+        "and `GET /openapi.json` (the whole description) carries one as `Authorization: Bearer`. Answers are JSON;",
+        "each has an `X-Request-Id`. Answers under a read stamp carry it as their `ETag`. `Iamata-Warning` is to be",
+        "read beside an answer.",
     ]
     bodies: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for group, routes in groups.items():
@@ -324,6 +326,7 @@ def reference() -> str:
         ("[queries.md](queries.md)", "what nodes and edges can be asked for: filters, order, fields"),
         ("[mcp.md](mcp.md)", "tools, resources and prompts for agents"),
         ("[settings.md](settings.md)", "settings and their environment variables"),
+        ("[policy.md](policy.md)", "who may what: the rows of the packaged policy"),
         ("[formats.md](formats.md)", "what documents are read, and what becomes of each type"),
         ("[attribution.md](attribution.md)", "the rules that say who wrote or said it"),
         ("[profiles.md](profiles.md)", "what counts for each task, and the evidence behind it"),
@@ -344,6 +347,7 @@ def pages() -> dict[Path, str]:
         "queries.md": f"{HEADER}{queries.page(_table)}",
         "mcp.md": f"{HEADER}{agents.page(_table, _json_type)}",
         "settings.md": settings(),
+        "policy.md": f"{HEADER}{policies.page(_table)}",
         "attribution.md": attribution(),
         **formats(),
         "knowledge.md": knowledge(),

@@ -9,6 +9,7 @@ IamataError
 │   └── Gone          it was here; retracted or erased, and will not come back
 ├── Conflict          what is stored does not allow it (an edited transcript, a taken id)
 ├── NotAllowed        policy says no; the reasons are fields
+│   └── Unauthenticated   it is not known who asks: get a token, or a good one
 ├── Unavailable       try again later, or install what is missing
 └── Bug               ours; please report it
 
@@ -71,6 +72,10 @@ class NotAllowed(IamataError):
     def __init__(self, message: str = "policy does not allow this", *, reasons: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.reasons = reasons
+
+
+class Unauthenticated(NotAllowed):
+    """There is no token, or it is not good."""
 
 
 class TooLarge(BadInput):

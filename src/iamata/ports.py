@@ -20,6 +20,7 @@ from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
+from iamata.model.relation import PatientRelation, RelationKind
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import Message, RecordedCall, Session
@@ -310,6 +311,24 @@ class Store(Protocol):
 
     def shown(self, patient: str, marks: Collection[bytes]) -> set[bytes]:
         """Those of these hashes that were put into a context before."""
+
+    # who is related to whom
+    def put_relation(self, relation: PatientRelation) -> None:
+        """Append a version of a relation, its reason sealed. Raises NotFound if the patient is not registered, Conflict
+        if this version exists. No change of the graph."""
+
+    def relations_between(self, principal: str, patient: str) -> list[PatientRelation]:
+        """The last version of each relation of the two, by id, without reasons: the engine's door asks on each call."""
+
+    def relations_of_principal(self, principal: str) -> list[PatientRelation]:
+        """As `relations_between`, with every patient, by patient and id."""
+
+    def relations_of_patient(self, patient: str) -> list[PatientRelation]:
+        """The last version of each relation of the patient, by id, opened."""
+
+    def relations_of_kind(self, kind: RelationKind) -> list[PatientRelation]:
+        """The last version of each relation of this kind, of all patients, in the order in which they were made,
+        opened."""
 
     # other scopes
     def put_entry(self, entry: Entry) -> None:

@@ -18,7 +18,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Where the data is and how the server listens. Each setting is read from `IAMATA_` and its name in capitals.
 
     - `db` (IAMATA_DB): a path (SQLite; the key store lies beside it) or a `postgresql://` URL.
-    - `host` (IAMATA_HOST): the address to listen on. Without authentication only a loopback address is accepted.
+    - `host` (IAMATA_HOST): the address to listen on. Without authentication (`auth_issuer`) only a loopback address is
+      accepted.
+    - `hosts` (IAMATA_HOSTS): the names, separated by commas, under which others reach this server (`host` or
+      `host:port`); requests that name another host are refused, but for localhost. Needs tokens.
     - `port` (IAMATA_PORT): the TCP port, 0..65535; 0 lets the system choose.
     - `max_body_mb` (IAMATA_MAX_BODY_MB): the largest request body, in MiB (1,048,576 bytes); larger ones are refused
       while they arrive.
@@ -29,6 +32,19 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `terminology` (IAMATA_TERMINOLOGY): the folder of terminologies that `iamata terminology load` compiled. Default:
       beside an SQLite database, named like it with `.terminology`; for PostgreSQL none, until it is given.
     - `retention` (IAMATA_RETENTION): the file of the retention policy (TOML). Empty: nothing has a period.
+    - `policy` (IAMATA_POLICY): the file of this installation's access policy, in place of the packaged one.
+    - `auth_issuer` (IAMATA_AUTH_ISSUER): who issues tokens, exactly as their `iss` says. With it every request needs a
+      token, also from this machine; without it there are none. Needs `iamata[auth]`, and the next two.
+    - `auth_audience` (IAMATA_AUTH_AUDIENCE): what this server is called in the `aud` of tokens, separated by commas.
+    - `auth_jwks_url` (IAMATA_AUTH_JWKS_URL): where the issuer publishes its keys: https, or http to a host listed in
+      `auth_private`. Nothing that a token names is ever fetched.
+    - `auth_private` (IAMATA_AUTH_PRIVATE): host names or networks, separated by commas, that may be private.
+    - `auth_algorithms` (IAMATA_AUTH_ALGORITHMS): the signatures that are taken, separated by commas; asymmetric only.
+    - `auth_skew_s` (IAMATA_AUTH_SKEW_S): by how much the issuer's clock may differ, in seconds, at most 300.
+    - `auth_once` (IAMATA_AUTH_ONCE): `true`: a token is good for one request (by its `jti`), within one process.
+    - `auth_roles_claim` (IAMATA_AUTH_ROLES_CLAIM): the claim that names roles. Default: `roles`.
+    - `auth_purpose_claim` (IAMATA_AUTH_PURPOSE_CLAIM): the claim that names the purpose of use. Default:
+      `purpose_of_use`.
     - `model_name` (IAMATA_MODEL_NAME): the language model to ask, as its server calls it. Empty: none is asked, nothing
       leaves. Needs `iamata[model]`.
     - `model_wire` (IAMATA_MODEL_WIRE): the format its server speaks: `openai` (and servers compatible with it) or
@@ -48,10 +64,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
     key store. PostgreSQL needs it; SQLite's lies beside the database file unless it is given. And IAMATA_ERASURES, the
     file of the ledger of erasures, which no backup may bring back to an older state: beside the database or the keys.
+    Not fields here, because they name no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
+    key store (PostgreSQL needs it; SQLite's lies beside the database file unless it is given), and IAMATA_AS, as whom
+    it acts (`--as`).
     """
 
     db: str = "iamata.db"
     host: str = "127.0.0.1"
+    hosts: str = ""
     port: int = 8321
     max_body_mb: int = 64
     max_wait_s: float = 60.0
@@ -59,6 +79,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     terminology: str = ""
     retention: str = ""
+    policy: str = ""
+    auth_issuer: str = ""
+    auth_audience: str = ""
+    auth_jwks_url: str = ""
+    auth_private: str = ""
+    auth_algorithms: str = "RS256,RS384,RS512,PS256,PS384,PS512,ES256,ES384,ES512,EdDSA"
+    auth_skew_s: float = 60.0
+    auth_once: bool = False
+    auth_roles_claim: str = ""
+    auth_purpose_claim: str = ""
     model_name: str = ""
     model_wire: Literal["openai", "anthropic"] = "openai"
     model_shape: Literal["json_schema", "json_object"] = "json_schema"
@@ -82,7 +112,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue("max_wait_s (IAMATA_MAX_WAIT_S) is 0 or more, idle_s (IAMATA_IDLE_S) more than 0")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise InvalidValue("log_level (IAMATA_LOG_LEVEL) is debug, info, warning or error")
-
+        named = [bool(each) for each in (self.auth_issuer, self.listed("auth_audience"), self.auth_jwks_url)]
+        if any(named) and not all(named):
+            raise InvalidValue(
+                "auth_issuer (IAMATA_AUTH_ISSUER), auth_audience (IAMATA_AUTH_AUDIENCE) and auth_jwks_url "
+                "(IAMATA_AUTH_JWKS_URL) go together: all of them or none"
+            )
+        if not 0 <= self.auth_skew_s <= 300:
+            raise InvalidValue("auth_skew_s (IAMATA_AUTH_SKEW_S) is 0 to 300")
+        if self.hosts and not self.tokens:
+            raise InvalidValue("hosts (IAMATA_HOSTS) needs tokens: set auth_issuer (IAMATA_AUTH_ISSUER)")
         if self.model_timeout_s <= 0 or self.model_attempts < 1:
             raise InvalidValue(
                 "model_timeout_s (IAMATA_MODEL_TIMEOUT_S) is more than 0, "
@@ -99,6 +138,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     def listed(self, name: str) -> tuple[str, ...]:
         """A setting that is several, separated by commas."""
         return tuple(filter(None, (each.strip() for each in getattr(self, name).split(","))))
+
+    @property
+    def tokens(self) -> bool:
+        """Does every request need a token?"""
+        return bool(self.auth_issuer)
 
     @property
     def max_body_bytes(self) -> int:
@@ -150,9 +194,9 @@ def is_loopback(host: str) -> bool:
 
 def check_listening(settings: Settings) -> None:
     """Raise NotAllowed unless the server may listen there (design 08: never beyond loopback unauthenticated)."""
-    if not is_loopback(settings.host):
+    if not is_loopback(settings.host) and not settings.tokens:
         raise NotAllowed(
             "will not listen beyond this machine without authentication, and none is configured: "
-            "set the host (IAMATA_HOST) to 127.0.0.1, ::1 or localhost",
+            "set the host (IAMATA_HOST) to 127.0.0.1, ::1 or localhost, or an issuer of tokens (IAMATA_AUTH_ISSUER)",
             reasons=("no authentication is configured",),
         )

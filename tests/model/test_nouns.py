@@ -8,7 +8,7 @@ import pkgutil
 import types
 import typing
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import Place, Provenance, RecordIdentity
+from iamata.model.relation import PatientRelation, RelationKind
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import Message, RecordedCall, Session, ToolCall
@@ -139,6 +140,17 @@ AUDIT = AuditRecord(
     allowed=True,
     reasons=("owner",),
 )
+RELATION = PatientRelation(
+    id="rl_1",
+    patient="p",
+    principal="operator/dr-lee",
+    kind=RelationKind.BREAK_GLASS,
+    since=NOW,
+    until=NOW + timedelta(hours=1),
+    reason="found unconscious",
+    by="operator/dr-lee",
+    at=NOW,
+)
 RULING = Ruling(
     id="ru_1",
     kind=RulingKind.NOT_THIS_PATIENT,
@@ -199,6 +211,7 @@ WITH_MOMENTS: list[Any] = [
     ADJUDICATION,
     MODEL_READING,
     AUDIT,
+    RELATION,
     PatientRow("p", NOW, NOW, 1),
     Moment(NOW, NOW),
     Report(graph=GRAPH, since=NOW),

@@ -36,6 +36,7 @@ from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.entry import Entry, EntryKind
 from iamata.model.erasure import Erasable
+from iamata.model.relation import RelationKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -72,6 +73,9 @@ WRITES = {
     "set_hold",
     "lift_hold",
     "retention_apply",
+    "relate",
+    "end_relation",
+    "break_glass",
 }
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
@@ -199,6 +203,21 @@ class Walk:
     def summary(self) -> Iterator[Any]:
         yield self.engine.summary(self.id, access=self.access).decode()
 
+    def relations(self) -> Iterator[Any]:
+        yield self.engine.relations(self.id, access=self.access)
+
+    def broken_glass(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.broken_glass(access=self.access))
+
+    def policy(self) -> Iterator[Any]:
+        yield self.engine.policy(access=self.access).version
+
+    def explain_policy(self) -> Iterator[Any]:
+        for id in (self.id, "nobody"):
+            yield self.tried(
+                lambda id=id: self.engine.explain_policy("operator/x", "read", patient(id), access=self.access)
+            )
+
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
 
@@ -303,6 +322,8 @@ def test_what_is_withheld_is_in_no_answer_and_answers_are_as_if_it_had_never_bee
     holding, never = pair
     items = items_of(holding)
     for verb in read_verbs():
+        if verb == "relations":  # of those who may set them, whatever labels they see
+            continue
         told = [encoded(each) for each in getattr(Walk(holding, READER, "p", items), verb)()]
         expected = [encoded(each) for each in getattr(Walk(never, READER, "p", items), verb)()]
         assert told, verb
@@ -349,7 +370,7 @@ def test_a_labelled_item_of_a_mixed_document_is_left_out_of_everything_but_its_n
     told = [
         encoded(each)
         for verb in read_verbs()
-        if verb not in ("session", "tool_calls", "context")
+        if verb not in ("session", "tool_calls", "context", "relations")
         for each in getattr(Walk(holding, READER, "p", items_of(holding)), verb)()
     ]
     assert CANARY not in "".join(told)
@@ -383,10 +404,18 @@ OF_NO_PATIENT = {
     "erasures",
     "verify_erasure",
     "retention_preview",
+    "broken_glass",
+    "policy",
+    "explain_policy",
 }
+# A clinician who came by token, of nobody's care team.
+BY_TOKEN = Access(kind=PrincipalKind.OPERATOR, id="stranger", roles=("clinician",), by_relation=True)
 
 
-def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
+@pytest.mark.parametrize("stranger", [STRANGER, BY_TOKEN], ids=["limited", "by-token"])
+def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(
+    pair: tuple[Engine, Engine], stranger: Access
+) -> None:
     holding, _ = pair
     items = items_of(holding)
 
@@ -398,14 +427,14 @@ def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exis
             return [f"{type(error).__name__}: {error}".replace(f"'{id}'", "'…'")]
 
     for verb in (verb for verb in read_verbs() if verb not in OF_NO_PATIENT):
-        related, stranger = answer(verb, "p", Access.local()), answer(verb, "p", STRANGER)
-        assert stranger != related, verb
-        assert all("NotFound: no patient '…'" in each for each in stranger), (verb, stranger)
-        assert stranger == answer(verb, "nobody", STRANGER), verb
-        assert stranger == answer(verb, "nobody", Access.local()), f"{verb}: not even by the words can it be told"
-    assert holding.browse("/", access=STRANGER).nodes == ()
+        related, told = answer(verb, "p", Access.local()), answer(verb, "p", stranger)
+        assert told != related, verb
+        assert all("NotFound: no patient '…'" in each for each in told), (verb, told)
+        assert told == answer(verb, "nobody", stranger), verb
+        assert told == answer(verb, "nobody", Access.local()), f"{verb}: not even by the words can it be told"
+    assert holding.browse("/", access=stranger).nodes == ()
     with pytest.raises(NotFound):
-        holding.browse("/patient/p/", access=STRANGER)
+        holding.browse("/patient/p/", access=stranger)
 
 
 def test_a_listing_holds_only_the_patients_one_has_a_relation_to(engine: Engine) -> None:
@@ -445,6 +474,9 @@ def test_a_write_without_relation_is_refused_alike_for_patients_that_exist_and_t
             lambda id=id: engine.set_hold(id, "a claim", access=STRANGER),
             lambda id=id: engine.retention_apply(id, access=STRANGER),
             lambda id=id: engine.lift_hold(id, "ho_x", "settled", access=STRANGER),
+            lambda id=id: engine.relate(id, "operator/stranger", RelationKind.CARE_TEAM, access=STRANGER),
+            lambda id=id: engine.end_relation(id, "rl_x", access=STRANGER),
+            lambda id=id: engine.break_glass(id, "an emergency", access=STRANGER),
         ):
             with pytest.raises(NotAllowed) as refusal:
                 write()
@@ -519,6 +551,9 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
         "export_archive": lambda: engine.export_archive(io.BytesIO(), "p", access=access),
         "import_archive": lambda: engine.import_archive(io.BytesIO(), access=access),
+        "relate": lambda: engine.relate("p", "operator/x", RelationKind.CARE_TEAM, access=access),
+        "end_relation": lambda: engine.end_relation("p", "rl_x", access=access),
+        "break_glass": lambda: engine.break_glass("p", "an emergency", access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

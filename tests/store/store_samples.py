@@ -14,6 +14,7 @@ from iamata.model.memory import Memory, MemoryKind
 from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.provenance import Place, Provenance, RecordIdentity, SourceKind
+from iamata.model.relation import PatientRelation, RelationKind
 from iamata.model.scope import patient as subject_of
 from iamata.model.session import Message, Speaker, Turn
 from iamata.model.sighting import Sighting
@@ -188,4 +189,18 @@ def reading_of(
         received_at=received_at,
         memories=tuple(memory.id for memory in memories),
         dropped=(("quote-not-there", 2),),
+    )
+
+
+def relation_of(id: str, *, reason: str = "") -> PatientRelation:
+    """Dr Lee is of Leo's care team from now on."""
+    return PatientRelation(
+        id=id,
+        patient="leo",
+        principal="operator/dr-lee",
+        kind=RelationKind.CARE_TEAM,
+        since=NOW,
+        by="operator/admin",
+        at=NOW,
+        reason=reason,
     )

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from store_samples import LATER, NOW, bundle, memory_of, turns
+from store_samples import LATER, NOW, bundle, memory_of, relation_of, turns
 
 from iamata.errors import NotFound, Unavailable
 from iamata.model.identifiers import IdMint
@@ -38,6 +38,7 @@ SEALED = (
     ("contexts", "body", "contexts"),
     ("retractions", "body", "retractions"),
     ("rulings", "body", "rulings"),
+    ("relations", "body", "relations"),
 )
 
 
@@ -63,6 +64,7 @@ def fill(store: DatabaseStore) -> None:
     store.accept(bundle(mint, [f"p{CANARY}"], ingestion="in_3"), NOW)
     store.retract("leo", f"{CANARY} Clinic", NOW)
     foreign = RecordRef(f"{CANARY} Clinic", f"{CANARY}/1")
+    store.put_relation(relation_of("rl_1", reason=f"{CANARY} reason"))
     reason = f"{CANARY} is another person"
     kind = RulingKind.NOT_THIS_PATIENT
     store.rule("leo", Ruling(id="ru_1", kind=kind, by="operator/x", decided_at=NOW, left=foreign, reason=reason), NOW)

@@ -1,4 +1,7 @@
-"""What do all verbs share? The one door for access, the audit of what came through it, and the loading of a graph."""
+"""What do all verbs share? The one door for access, the audit of what came through it, and the loading of a graph.
+
+The door looks up how a principal is related to the patient; what that allows is for `policy`.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,29 @@ from collections import OrderedDict
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
+
+from iamata.engine import beside
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.engine.origin import current
-from iamata.errors import Gone, IamataError, NotFound
+from iamata.errors import Gone, NotAllowed, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
 from iamata.model.audit import Act, AuditRecord, DoorName
 from iamata.model.erasure import Erasable
+from iamata.model.relation import RelationKind
 from iamata.model.scope import Scope, Subject
+from iamata.model.scope import patient as patient_subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
 from iamata.policy.retention import Policy as Retention
 from iamata.policy.retention import shipped
+from iamata.policy.rules import Policy, packaged
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
 _WRITES = (
     "put_patient",
-    "delete_patient",
     "ingest",
     "append",
     "record_calls",
@@ -34,7 +42,8 @@ _WRITES = (
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "erase", "set_hold", "lift_hold", "retention_apply")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
+_ERASES = ("delete_patient", "erase", "retention_apply", "set_hold", "lift_hold")
 _AUDITS = (
     "audit_records",
     "audit_checkpoint",
@@ -47,11 +56,24 @@ _AUDITS = (
 _ACTS = {
     **dict.fromkeys(_WRITES, "write"),
     **dict.fromkeys(_DECIDES, "decide"),
+    **dict.fromkeys(_ERASES, "erase"),
     **dict.fromkeys(_AUDITS, "audit"),
     **dict.fromkeys(("export_archive", "import_archive"), "move"),
+    "policy": "list",
+    "explain_policy": "govern",
+    "relate": "relate",
+    "end_relation": "relate",
+    "relations": "govern",
+    "broken_glass": "govern",
+    "break_glass": "break-glass",
 }
+# These are recorded before their answer leaves (design 10).
+_CHANGES = frozenset({"write", "decide", "erase", "move", "relate", "break-glass"})
 # The class of a record where it is another than the act that policy decides about.
-_CLASSES = {"delete_patient": Act.ERASE, "erase": Act.ERASE, "retention_apply": Act.ERASE}
+_CLASSES = {
+    **dict.fromkeys(("relate", "end_relation", "set_hold", "lift_hold"), Act.DECIDE),
+    **dict.fromkeys(("policy", "explain_policy", "relations", "broken_glass"), Act.READ),
+}
 
 
 class Door:
@@ -69,6 +91,8 @@ class Door:
         model_for: frozenset[str] = frozenset(),
         door: DoorName = DoorName.PYTHON,
         retention: Retention | None = None,
+        policy: Policy | None = None,
+        acting: Access | None = None,
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
@@ -78,6 +102,8 @@ class Door:
         self._model_for = model_for
         self._door = door
         self._retention = retention or shipped()
+        self._policy = policy or packaged()
+        self._acting = acting or Access.local()
         self._told: OrderedDict[bytes, None] = OrderedDict()
         self._lock = threading.Lock()
         self._replay_erasures()
@@ -86,14 +112,40 @@ class Door:
         """Before anything is answered: what a restored backup brought back is erased again (`forgetting`)."""
 
     def _begin(self, action: str, act: str, access: Access | None, subject: Subject | None) -> tuple[Access, Subject]:
-        """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given."""
-        access = access or Access.local()
-        try:
-            policy.require(access, act, subject)
-        except IamataError:
+        """The one door: decides, and leaves an audit record of a refusal. The subject comes back as given, the access
+        with the relations that hold now."""
+        access = self._related(access or self._acting, subject)
+        decision = policy.decide(access, act, subject, policy=self._policy)
+        if not decision.allowed:
             self._audit(action, access, subject, allowed=False)
-            raise
+            # A patient that may not be read is as absent as one that does not exist.
+            if subject is not None and subject.scope is Scope.PATIENT and act in ("read", "govern"):
+                raise NotFound(what="patient", id=subject.id)
+            raise NotAllowed(reasons=decision.reasons)
+        if decision.loud and subject is not None:
+            beside.tell(self._loudly(access, subject.id))
         return access, subject  # type: ignore[return-value]  # None only for listings, which do not use it
+
+    def _related(self, access: Access, subject: Subject | None) -> Access:
+        """The access with the relations of its principal that hold now, whatever it carried before."""
+        if not access.by_relation:
+            return access
+        if subject is None or subject.scope is not Scope.PATIENT:
+            return msgspec.structs.replace(access, relations=())
+        return policy.related(access, self._store.relations_between(access.person, subject.id), self._clock())
+
+    def _may(self, access: Access, act: str, patient: str) -> bool:
+        """Would the door let this principal do that to the patient? Leaves no record: for listings."""
+        subject = patient_subject(patient)
+        return policy.decide(self._related(access, subject), act, subject, policy=self._policy).allowed
+
+    def _loudly(self, access: Access, patient: str) -> str:
+        """What is told beside everything that only an opened break-glass allows."""
+        now = self._clock()
+        held = self._store.relations_between(access.person, patient)
+        ends = [each.until for each in held if each.kind is RelationKind.BREAK_GLASS and each.holds_at(now)]
+        until = max(end for end in ends if end) if any(ends) else now
+        return f"opened by break-glass until {until.isoformat(timespec='minutes')}; every look is recorded"
 
     def _audit(
         self,
@@ -116,14 +168,14 @@ class Door:
                 action=action,
                 subject=str(subject) if subject else "",
                 allowed=allowed,
-                reasons=reasons or policy.decide(access, act, subject).reasons,
+                reasons=reasons or policy.decide(access, act, subject, policy=self._policy).reasons,
                 items=items[:1000],
                 act=_CLASSES.get(action, act),
                 door=origin.door if origin else self._door,
                 request=origin.request if origin else "",
             )
         )
-        if act in ("write", "decide", "move"):  # recorded before the answer leaves (design 10)
+        if act in _CHANGES:
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:

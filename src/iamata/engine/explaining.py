@@ -19,15 +19,16 @@ from iamata.model.provenance import Place
 from iamata.model.reading import Explanation
 from iamata.model.scope import Scope, Subject
 from iamata.policy import access as policy
+from iamata.policy.rules import Policy
 from iamata.ports import Store
 
 
-def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access) -> Explanation:
+def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access, rules: Policy) -> Explanation:
     """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
     graph = loaded.graph
     patient = graph.subject.id
     cited, item = item, _named(store, loaded, item)
-    if (entry := _cited_entry(store, patient, cited, item, access)) is not None:
+    if (entry := _cited_entry(store, patient, cited, item, access, rules)) is not None:
         return explanation.of_entry(entry)
     if item in graph.hidden:
         raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
@@ -75,7 +76,7 @@ def _reference(store: Store, patient: str, context: str) -> dict[str, Any]:
     return found
 
 
-def _cited_entry(store: Store, patient: str, citation: str, id: str, access: Access) -> Entry | None:
+def _cited_entry(store: Store, patient: str, citation: str, id: str, access: Access, rules: Policy) -> Entry | None:
     """The version of an entry that stood in a context when it was assembled, if the reader may see it."""
     context, bracket, _ = citation.partition("[")
     if not bracket or citation.startswith("/"):
@@ -84,7 +85,7 @@ def _cited_entry(store: Store, patient: str, citation: str, id: str, access: Acc
     until = msgspec.convert(stored["known_at"], datetime)
     for each in stored["request"]["subjects"]:
         subject = msgspec.convert(each, Subject)
-        if subject.scope is not Scope.PATIENT and policy.decide(access, "read", subject).allowed:
+        if subject.scope is not Scope.PATIENT and policy.decide(access, "read", subject, policy=rules).allowed:
             held = [e for e in store.entries(subject) if e.id == id and e.recorded_at <= until]
             if held:
                 return held[-1]

@@ -33,7 +33,7 @@ class Forgetting(Talking, Reading):
 
         Nothing is ingested about it afterwards before somebody says so: by registering it again (`put_patient`), or by
         `after_erasure`."""
-        access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
+        access, subject = self._begin("delete_patient", "erase", access, patient_subject(patient))
         try:
             erased = self._store.erase_patient(patient, self._clock(), f"{access.kind}/{access.id}")
         except NotAsStored:
@@ -51,7 +51,7 @@ class Forgetting(Talking, Reading):
         An erased message stays in its session as a turn without words. Raises NotFound (Gone if it was erased before),
         Conflict while a legal hold stands on the patient.
         """
-        access, subject = self._begin("erase", "decide", access, patient_subject(patient))
+        access, subject = self._begin("erase", "erase", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
         if access.withheld and shown.holds_hidden(self._graphs.held(patient), id, policy.visible(access)):
@@ -101,9 +101,7 @@ class Forgetting(Talking, Reading):
         Raises as `erase`, and NotFound for a patient who is not registered.
         """
         whole = kind is Erasable.PATIENT
-        access, _ = self._begin(
-            "delete_patient" if whole else "erase", "write" if whole else "decide", access, patient_subject(patient)
-        )
+        access, _ = self._begin("delete_patient" if whole else "erase", "erase", access, patient_subject(patient))
         self._registered(patient)
         there = self._store.look(patient, words)
         erased = self.delete_patient(patient, access=access) if whole else self.erase(patient, kind, id, access=access)
@@ -146,7 +144,7 @@ class Forgetting(Talking, Reading):
     def set_hold(self, patient: str, reason: str, *, access: Access | None = None) -> Hold:
         """Put a legal hold on the patient: nothing of it is erased, by whomever or whatever policy, until it is lifted.
         Raises NotFound for an unknown patient, InvalidValue without a reason."""
-        access, subject = self._begin("set_hold", "decide", access, patient_subject(patient))
+        access, subject = self._begin("set_hold", "erase", access, patient_subject(patient))
         now = self._clock()
         hold = Hold(id=f"ho_{self._ids()}", by=f"{access.kind}/{access.id}", at=now, reason=reason)
         self._store.put_hold(patient, hold, now)
@@ -155,7 +153,7 @@ class Forgetting(Talking, Reading):
 
     def lift_hold(self, patient: str, hold: str, reason: str, *, access: Access | None = None) -> Hold:
         """Lift a hold, with a reason. Raises NotFound for one that does not stand."""
-        access, subject = self._begin("lift_hold", "decide", access, patient_subject(patient))
+        access, subject = self._begin("lift_hold", "erase", access, patient_subject(patient))
         now = self._clock()
         lifting = Hold(id=f"ho_{self._ids()}", by=f"{access.kind}/{access.id}", at=now, reason=reason, lifts=hold)
         self._store.put_hold(patient, lifting, now)

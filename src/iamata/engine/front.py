@@ -15,17 +15,20 @@ from iamata.engine.auditing import Auditing
 from iamata.engine.exporting import Exporting
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.moving import Moving
+from iamata.engine.policies import policy_of
+from iamata.engine.relating import Relating
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.retaining import Retaining
 from iamata.errors import InvalidValue
+from iamata.model.access import Access
 from iamata.model.audit import DoorName
 from iamata.policy.retention import Policy, read_policy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering):
+class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering, Relating):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take
@@ -44,6 +47,8 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         terminology: str | Path | None = None,
         model: LanguageModel | None = None,
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
+        policy: str | Path | None = None,
+        acting: Access | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
         door: DoorName = DoorName.PYTHON,
@@ -59,12 +64,15 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
+        `policy` is the installation's own policy file, in place of the packaged one; BadInput names the line that is
+        wrong in it. `acting` is who acts where a verb is given no access; by default the person at this machine.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
         the audit log says of requests that name no other.
         """
+        rules = policy_of(policy)
         if terminology is not None:
             terminologies.use(Path(terminology))
-        policy = None if retention is None else _policy(Path(retention))
+        kept = None if retention is None else _policy(Path(retention))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys, erasures=erasures)
         return cls(
             store,
@@ -74,7 +82,9 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
             model=model,
             model_for=tasks_of(model_for),
             door=door,
-            retention=policy,
+            retention=kept,
+            policy=rules,
+            acting=acting,
         )
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from iamata.assembly.navigation import tree
 from iamata.assembly.retrieval import Index
 from iamata.assembly.tree import Tree
 from iamata.engine import terminologies
+from iamata.engine.narrowing import view_of, within
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.formation.growth import grow
@@ -129,7 +130,7 @@ class Graphs:
     def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
         """The graph that this reader may see at this moment."""
         held, born = self._current(patient)
-        view = f"{policy.view_key(access)} {terminologies.in_use()}"
+        view = f"{view_of(access)} {terminologies.in_use()}"
         key = (patient, born, held.version, view, moment)
         with self._lock:
             known = self._loaded.get(key)
@@ -146,16 +147,16 @@ class Graphs:
 
     def _folded(self, of: tuple[str, datetime, str], held: Held, moment: Moment, access: Access) -> Fold:
         """The last fold of this view taken further if it can be, else a new one. Large ones are kept for the next."""
-        mint, visible = self.mint(held.subject.id), policy.visible(access)
+        mint, visible, held = self.mint(held.subject.id), policy.visible(access), within(held, access)
         with self._lock:
             before = self._folds.pop(of, None)  # who takes it has it alone
             mentions = self._mentions_of(of[0], of[1])
         fold = None
         with uncollected():
-            if before is not None and before.graph.moment == moment:
+            if before is not None and before.graph.moment == moment and access.seen is None:
                 fold = grow(before, held, mint=mint, visible=visible, mentions=mentions)
             fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible, mentions=mentions)
-        if moment.known_at is None and len(held.statements) >= self._grows_from:
+        if moment.known_at is None and access.seen is None and len(held.statements) >= self._grows_from:
             with self._lock:
                 self._folds[of] = fold
         return fold

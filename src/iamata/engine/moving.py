@@ -9,8 +9,7 @@ from iamata.errors import NotFound
 from iamata.model.access import Access
 from iamata.model.archive import Manifest, Moved
 from iamata.model.scope import patient as patient_subject
-
-MOVES = "move"
+from iamata.policy.access import MOVES
 
 
 class Moving(Writing):

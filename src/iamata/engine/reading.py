@@ -30,6 +30,7 @@ from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes
 from iamata.model.patient import PatientRow
 from iamata.model.reading import Explanation, Format, Hit, Listing, Page
+from iamata.model.relation import PatientRelation
 from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Session
@@ -47,13 +48,32 @@ class Reading(Door):
     ) -> tuple[list[PatientRow], int]:
         """A page of the patients that exist for this reader, by id, and how many there are."""
         access, _ = self._begin("patients", "read", access, None)
-        if access.patients is None:
+        ids = self._patients_of(access)
+        if ids is None:
             rows, total = self._store.patients(offset=page * per_page, limit=per_page)
         else:
-            mine = [row for id in sorted(access.patients) if (row := self._store.patient(id)) is not None]
-            rows, total = mine[page * per_page : (page + 1) * per_page], len(mine)
+            shown, total = ids[page * per_page : (page + 1) * per_page], len(ids)
+            rows = [row for id in shown if (row := self._store.patient(id)) is not None]
         self._audit("patients", access, None, tuple(row.id for row in rows))
         return rows, total
+
+    def _patients_of(self, access: Access) -> list[str] | None:
+        """The ids of the patients that exist for this reader, in order; None: all of them."""
+        registered = self._store.patient
+        if not access.by_relation:
+            return None if access.patients is None else sorted(id for id in access.patients if registered(id))
+        anybody = msgspec.structs.replace(access, relations=())
+        if access.patients is None and self._reads(anybody, "anybody"):
+            return None
+        held: dict[str, list[PatientRelation]] = {}
+        for each in self._store.relations_of_principal(access.person):
+            held.setdefault(each.patient, []).append(each)
+        named = held.keys() if access.patients is None else [id for id in access.patients if registered(id)]
+        now = self._clock()
+        return sorted(id for id in named if self._reads(policy.related(access, held.get(id, ()), now), id))
+
+    def _reads(self, access: Access, patient: str) -> bool:
+        return policy.decide(access, "read", patient_subject(patient), policy=self._policy).allowed
 
     def patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
         """The registration. Raises NotFound."""
@@ -95,7 +115,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
-        return Listing(path, nodes, stamp_of(loaded.graph, access).digest)
+        return Listing(path, nodes, stamp_of(loaded.graph, access, rules=self._policy.version).digest)
 
     def read(
         self,
@@ -119,7 +139,7 @@ class Reading(Door):
             format=format,
             token_budget=token_budget,
             count=token_counter(),
-            stamp=stamp_of(loaded.graph, access).digest,
+            stamp=stamp_of(loaded.graph, access, rules=self._policy.version).digest,
         )
         self._remember_shown(subject.id, page.text)
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
@@ -177,7 +197,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         entries: list[Entry] = []
         for other in request.subjects:
-            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed:
+            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other, policy=self._policy).allowed:
                 entries += self._store.entries(other)
         stamp = stamp_of(
             loaded.graph,
@@ -185,6 +205,7 @@ class Reading(Door):
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
             entries=entries,
+            rules=self._policy.version,
         )
         context = assembly.assemble(
             request,
@@ -197,6 +218,9 @@ class Reading(Door):
             stamp=stamp.digest,
             mint=self._graphs.mint(subject.id),
         )
+        if policy.decide(access, "read", subject, policy=self._policy).loud:
+            warning = self._loudly(access, subject.id)
+            context = msgspec.structs.replace(context, note=" ".join(filter(None, (warning + ".", context.note))))
         reference = canonical_bytes(
             {
                 "request": request,
@@ -228,7 +252,7 @@ class Reading(Door):
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
         try:
-            found = explained(self._store, loaded, item, task=task, access=access)
+            found = explained(self._store, loaded, item, task=task, access=access, rules=self._policy)
         except Gone:
             raise
         except NotFound:
@@ -302,7 +326,9 @@ class Reading(Door):
         """A page of what was submitted, newest first, and how many match."""
         access, subject = self._begin("receipts", "read", access, patient_subject(patient))
         self._registered(patient)
-        if access.withheld:  # what is hidden is taken out before anything is counted
+        if access.seen is not None:  # an account tells of everything that came
+            found: tuple[list[Receipt], int] = ([], 0)
+        elif access.withheld:  # what is hidden is taken out before anything is counted
             all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
             mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
             found = mine[page * per_page : (page + 1) * per_page], len(mine)
@@ -315,7 +341,7 @@ class Reading(Door):
         """What became of one submission. Raises NotFound."""
         access, subject = self._begin("receipt", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.receipt(patient, ingestion)
+        found = None if access.seen is not None else self._store.receipt(patient, ingestion)
         if found is not None and access.withheld:
             found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
         if found is None:
@@ -329,7 +355,7 @@ class Reading(Door):
         """A session with its messages in order, as it was known by then. Raises NotFound."""
         access, subject = self._begin("session", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.session(patient, session)
+        found = None if access.seen is not None else self._store.session(patient, session)
         if found is None:
             raise self._absent(patient, Erasable.SESSION, session, access)
         if known_at is not None and found.created_at > known_at:
@@ -352,7 +378,7 @@ class Reading(Door):
             raise self._absent(patient, Erasable.DOCUMENT, document, access)
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
-        body = self._store.document_body(patient, document) if found else None
+        body = self._store.document_body(patient, document) if found and access.seen is None else None
         if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
             raise NotFound(what="document", id=document)
         if shown.is_retracted(held, found):
@@ -379,7 +405,7 @@ class Reading(Door):
             "fold": formation.FOLD_VERSION,
             "knowledge": knowledge_version(),
             "terminologies": terminologies.in_use() or "none loaded",
-            "policy": policy.POLICY_VERSION,
+            "policy": self._policy.version,
             "tasks": ", ".join(assembly.tasks()),
             "tokenizer": token_counter().name,
             "language model": f"{self._model.name}, for {', '.join(sorted(self._model_for))}"

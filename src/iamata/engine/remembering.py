@@ -9,6 +9,7 @@ from iamata.assembly import pipeline as assembly
 from iamata.assembly.recall import recall
 from iamata.assembly.threads import threads
 from iamata.engine.door import Door
+from iamata.engine.narrowing import within
 from iamata.errors import Gone, NotFound
 from iamata.model.access import Access
 from iamata.model.erasure import Erasable
@@ -111,8 +112,9 @@ class Remembering(Door):
         access, subject = self._begin("tool_calls", "read", access, patient_subject(patient))
         check_session_id(session)
         self._registered(patient)
-        held = self._store.session(patient, session)
-        recorded = self._store.tool_calls(patient, session)
+        talk = access.seen is None  # talk has no kind of statement that a token could open
+        held = self._store.session(patient, session) if talk else None
+        recorded = self._store.tool_calls(patient, session) if talk else []
         if held is None and not recorded:
             raise NotFound(what="session", id=session)
         mint = self._graphs.mint(patient)
@@ -131,14 +133,19 @@ class Remembering(Door):
         access, subject = self._begin("rulings", "read", access, patient_subject(patient))
         held = self._graphs.held(patient)
         seen = None
-        if access.withheld:  # a ruling on records that are hidden does not exist either
+        if access.withheld or access.seen is not None:  # a ruling on records that are hidden does not exist either
             see = policy.visible(access)
-            seen = {RecordRef.of(statement) for statement in held.statements if see(statement.labels)}
+            mine = within(held, access).statements
+            seen = {RecordRef.of(statement) for statement in mine if see(statement.labels)}
         found = [each for each in held.rulings if known_at is None or each.decided_at <= known_at]
         found = [
             each
             for each in found
-            if seen is None or all(ref in seen for ref in (each.left, each.right) if ref is not None)
+            if seen is None
+            or (
+                all(ref in seen for ref in (each.left, each.right) if ref is not None)
+                and (each.memory is None or access.seen is None)
+            )
         ]
         ids = {each.id for each in found}
         found = [each for each in found if not each.withdraws or each.withdraws in ids]

@@ -35,9 +35,7 @@ class Retaining(Forgetting):
     def retention_apply(self, patient: str | None = None, *, access: Access | None = None) -> Applied:
         """Erase what is due, of one patient or of all: the receipts, which name the rule, and what holds kept. If it is
         cut off, applying again goes on."""
-        access, subject = self._begin(
-            "retention_apply", "decide", access, patient_subject(patient) if patient else None
-        )
+        access, subject = self._begin("retention_apply", "erase", access, patient_subject(patient) if patient else None)
         erased: list[Erasure] = []
         kept: list[Due] = []
         due = self._due(patient, access)

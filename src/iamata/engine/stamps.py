@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from iamata.connectors import registry
+from iamata.engine.narrowing import view_of
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
 from iamata.model.access import Access
 from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.stamp import ReadStamp
-from iamata.policy import access as policy
+from iamata.policy.rules import packaged
 from iamata.terminology.tables import knowledge_version
 
 
@@ -22,8 +23,12 @@ def stamp_of(
     profile: str = "",
     tokenizer: str = "",
     entries: Sequence[Entry] = (),
+    rules: str = "",
 ) -> ReadStamp:
-    """The stamp. Of each subject of `entries` the versions add up, so that a new version of any of them shows."""
+    """The stamp; `rules` is the version of the policy (default: the packaged one).
+
+    Of each subject of `entries` the versions add up, so that a new version of any of them shows.
+    """
     others = {str(entry.subject): 0 for entry in entries}
     for entry in entries:
         others[str(entry.subject)] += entry.version
@@ -33,8 +38,8 @@ def stamp_of(
         knowledge=knowledge_version(),
         reader=f"{registry.READERS_VERSION} {formation.FOLD_VERSION}",
         profile=profile,
-        policy=policy.POLICY_VERSION,
-        visible=policy.view_key(access),
+        policy=rules or packaged().version,
+        visible=view_of(access),
         tokenizer=tokenizer or token_counter().name,
         true_at=moment.true_at.isoformat(),
         known_at=moment.known_at.isoformat() if moment.known_at else "",

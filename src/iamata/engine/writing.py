@@ -170,7 +170,7 @@ class Writing(Door):
                 )
             except (BadInput, Gone) as error:
                 lines.append(not_taken("Patient", f"Patient/{document.patient}", type(error).__name__))
-        source = source or (access or Access.local()).id
+        source = source or (access or self._acting).id
         held_by = self._holders({deletion.record for deletion in export.deletions}, source, access)
         for patient, records in held_by.items():
             body = b"\n".join(deletion.body for deletion in export.deletions if deletion.record in records)
@@ -281,7 +281,7 @@ class Writing(Door):
         while records:
             rows, _ = self._store.patients(offset=page * 100, limit=100)
             for row in rows:
-                if access is not None and access.patients is not None and row.id not in access.patients:
+                if not self._may(access or self._acting, "write", row.id):
                     continue
                 held = {
                     s.provenance.record.reference

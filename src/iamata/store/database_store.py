@@ -19,6 +19,7 @@ from iamata.model.graph import Held
 from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
+from iamata.model.relation import PatientRelation, RelationKind
 from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import RecordedCall, Session
@@ -31,6 +32,7 @@ from iamata.store import (
     forming,
     holding,
     reading,
+    relating,
     rereading,
     searching,
     talk,
@@ -328,6 +330,22 @@ class DatabaseStore:
 
     def shown(self, patient: str, marks: Collection[bytes]) -> set[bytes]:
         return talk.shown(self._database, patient, marks)
+
+    # who is related to whom
+    def put_relation(self, relation: PatientRelation) -> None:
+        relating.put(self._database, self.keys, self._random_bytes, relation)
+
+    def relations_between(self, principal: str, patient: str) -> list[PatientRelation]:
+        return relating.between(self._database, principal, patient)
+
+    def relations_of_principal(self, principal: str) -> list[PatientRelation]:
+        return relating.of_principal(self._database, principal)
+
+    def relations_of_patient(self, patient: str) -> list[PatientRelation]:
+        return relating.of_patient(self._database, self._sealer, patient)
+
+    def relations_of_kind(self, kind: RelationKind) -> list[PatientRelation]:
+        return relating.of_kind(self._database, self._sealer, kind)
 
     # other scopes
     def put_entry(self, entry: Entry) -> None:

@@ -77,6 +77,7 @@ TABLES: Final[dict[str, tuple[str, _Bodies]]] = {
     "contexts": ("context_bodies", _plain("contexts")),
     "sources": ("source_bodies", _plain("sources")),
     "holds": ("holds", _plain("holds")),
+    "relations": ("relation_bodies", _plain("relations")),
 }
 
 

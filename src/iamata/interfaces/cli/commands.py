@@ -10,8 +10,10 @@ from iamata.interfaces.cli import (
     auditing,
     deciding,
     forgetting,
+    governing,
     ingesting,
     moving,
+    opening,
     pulling,
     reading,
     remembering,
@@ -50,12 +52,25 @@ def _root(
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version this is.")
     ] = False,
+    act_as: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="PRINCIPAL",
+            envvar="IAMATA_AS",
+            help="Act as somebody, such as `operator/dr-lee` or `operator/dr-lee clinician` (with roles), who may only "
+            "what policy and relations allow.",
+            show_default=False,
+            show_envvar=False,
+        ),
+    ] = None,
 ) -> None:
     """A context engine for agents that work in healthcare.
 
     It takes in records and conversations, keeps who said what, resolves it into facts and shows conflicts instead of
     hiding them; then it assembles the context for a task within a token budget, every line cited.
     """
+    opening.act_as(act_as)
 
 
 _START, _IN, _LOOK, _ASK, _DECIDE, _GOVERN, _RUN = (
@@ -96,6 +111,9 @@ app.add_typer(forgetting.erasures, name="erasure", rich_help_panel=_GOVERN)
 app.add_typer(forgetting.holds, name="hold", rich_help_panel=_GOVERN)
 app.add_typer(retaining.app, name="retention", rich_help_panel=_GOVERN)
 app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
+app.add_typer(governing.policy_app, name="policy", rich_help_panel=_GOVERN)
+app.add_typer(governing.relations_app, name="relations", rich_help_panel=_GOVERN)
+app.command("break-glass", rich_help_panel=_GOVERN)(governing.break_glass)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)

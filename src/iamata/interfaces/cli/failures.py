@@ -76,8 +76,14 @@ class Answering(TyperGroup):
     """Runs the commands; every error they raise is told here, in one place."""
 
     def invoke(self, ctx: Any) -> Any:
+        from iamata.engine.beside import gathering
+
         try:
-            return super().invoke(ctx)
+            with gathering() as warnings:
+                answered = super().invoke(ctx)
+            for each in warnings:
+                printing.remark(f"⚠ {each}")
+            return answered
         except IamataError as error:
             failure: Exception = error
         except (typer.Exit, typer.Abort, _usage_error(), OSError) as error:

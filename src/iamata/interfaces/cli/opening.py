@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,34 @@ from iamata.settings import Settings, terminology_folder
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
+    from iamata.model.access import Access
 
 MEMORY = ":memory:"
+# As whom the command acts; None: as the person at this machine. Set anew for each command line.
+_acting: ContextVar[str | None] = ContextVar("iamata_acting", default=None)
+
+
+def act_as(said: str | None) -> None:
+    """`operator/dr-lee`, or with roles `operator/dr-lee nurse,clinician`, for the commands that follow.
+
+    Raises InvalidValue for what is no principal."""
+    if said:
+        acting(said)
+    _acting.set(said or None)
+
+
+def acts() -> Access | None:
+    """As whom the command acts; None: as the person at this machine."""
+    said = _acting.get()
+    return acting(said) if said else None
+
+
+def acting(said: str) -> Access:
+    """Somebody as they come by token: patients exist for them by their roles and the relations that are held."""
+    from iamata.engine.relating import principal_of
+
+    who, _, roles = said.partition(" ")
+    return principal_of(who, roles=[role.strip() for role in roles.split(",") if role.strip()])
 
 
 def settings(db: str | None = None, **given: object) -> Settings:
@@ -44,7 +71,8 @@ def in_memory(db: str | None) -> Engine:
     """An empty engine that leaves nothing behind, with the terminologies that the database would have."""
     from iamata.engine import Engine
 
-    return Engine.open(MEMORY, terminology=terminology_folder(settings(db)), door=DoorName.CLI)
+    found = settings(db)
+    return Engine.open(MEMORY, terminology=terminology_folder(found), policy=found.policy or None, door=DoorName.CLI)
 
 
 def to_write(db: str | None) -> Engine:
@@ -61,5 +89,7 @@ def to_write(db: str | None) -> Engine:
         terminology=terminology_folder(found),
         model=model_of(found),
         model_for=found.listed("model_for"),
+        policy=found.policy or None,
+        acting=acts(),
         door=DoorName.CLI,
     )

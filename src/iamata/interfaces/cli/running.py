@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from iamata.errors import BadInput
 from iamata.interfaces.cli import opening
 from iamata.interfaces.cli.options import Db, Json
 from iamata.interfaces.cli.printing import put, put_hanging, put_json, remark
+from iamata.model.access import PrincipalKind
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
@@ -45,6 +47,8 @@ def doctor(db: Db = None, json: Json = False) -> None:
     missing = opening.missing(address)
     with opening.in_memory(db) if missing else opening.to_read(db) as engine:
         found = engine.doctor()
+    if opening.acts() is not None:  # how much waits is of all patients
+        found = {name: value for name, value in found.items() if name != "pending"}
     if missing:
         found = {name: value for name, value in found.items() if name not in ("path", "pending", "audit")}
     report = {
@@ -73,13 +77,15 @@ def serve(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Serve the HTTP interface until interrupted. Without authentication it listens on this machine only.
+    """Serve the HTTP interface until interrupted. Without tokens (IAMATA_AUTH_ISSUER) it listens on this machine only.
 
     With the extra iamata[mcp] installed, agents reach it over MCP at /mcp (streamable HTTP).
     """
     from iamata.interfaces.http import serve as serve_http
     from iamata.settings import check_listening
 
+    if opening.acts() is not None:
+        raise BadInput("a server acts for whoever comes: leave out --as", place="--as")
     settings = opening.settings(db, host=host, port=port)
     check_listening(settings)
     url = f"http://{settings.host}:{settings.port}" if settings.port else f"http://{settings.host}, a free port"
@@ -116,7 +122,11 @@ def mcp(
     with opening.to_read(db) as engine:
         if patient is not None:
             engine.patient(patient)
-        agents.serve_stdio(engine, access=agents.agent(agent, patient=patient, may_write=not read_only))
+        operator = opening.acts()
+        if operator is not None and operator.kind is not PrincipalKind.OPERATOR:
+            raise BadInput("an agent acts for an operator", place="--as")
+        access = agents.agent(agent, patient=patient, may_write=not read_only, operator=operator)
+        agents.serve_stdio(engine, access=access)
 
 
 def served_beside(engine: Engine, settings: Settings) -> list[Mounted]:
@@ -126,7 +136,7 @@ def served_beside(engine: Engine, settings: Settings) -> list[Mounted]:
 
     if not agents.installed():
         return []
-    streamable = agents.streamable(engine, max_body_bytes=settings.max_body_bytes)
+    streamable = agents.streamable(engine, max_body_bytes=settings.max_body_bytes, by_token=settings.tokens)
     return [Mounted("/mcp", streamable.app, streamable.running)]
 
 

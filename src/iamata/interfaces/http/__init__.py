@@ -20,6 +20,7 @@ from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from iamata.engine.identity import identity_of
 from iamata.interfaces.http import problems
 from iamata.interfaces.http.door import Door
 from iamata.interfaces.http.routes import ROUTERS
@@ -51,9 +52,11 @@ def create_app(
     """The app on this engine. While it runs, one thread forms what was accepted. The engine stays the caller's
     to close.
 
-    Raises NotAllowed if the settings would listen beyond loopback without authentication.
+    Raises NotAllowed if the settings would listen beyond loopback without authentication, Unavailable if they want
+    tokens and the extra `iamata[auth]` is missing.
     """
     check_listening(settings)
+    identity = identity_of(settings, clock=now)
     served = Served(engine, settings, now)
 
     @asynccontextmanager
@@ -81,7 +84,7 @@ def create_app(
     )
     app.state.served = served
     problems.register(app)
-    app.add_middleware(Door)
+    app.add_middleware(Door, identity=identity, hosts=settings.listed("hosts"))
     for router in ROUTERS:
         app.include_router(router)
     for each in mounted:

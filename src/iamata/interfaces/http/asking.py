@@ -10,7 +10,7 @@ import msgspec
 from fastapi import Depends, Query, Request
 
 from iamata.engine.writing import Sent
-from iamata.errors import BadInput, TooLarge
+from iamata.errors import BadInput, TooLarge, Unauthenticated
 from iamata.interfaces.http.multipart import file_name, parts
 from iamata.interfaces.http.problems import OutOfRange, WrongMediaType
 from iamata.interfaces.http.serving import Served
@@ -46,9 +46,17 @@ def here(request: Request) -> Served:
     return served
 
 
-def who() -> Access:
-    """On whose behalf: without authentication, the person at this machine."""
-    return Access.local()
+def who(request: Request) -> Access:
+    """On whose behalf: who bears the token, as the door found; without tokens, the person at this machine.
+
+    Raises Unauthenticated where tokens are wanted and the door let this route through without one.
+    """
+    if not here(request).settings.tokens:
+        return Access.local()
+    access = request.scope.get("state", {}).get("access")
+    if not isinstance(access, Access):
+        raise Unauthenticated("a token is needed", reasons=("no-token",))
+    return access
 
 
 def paging(

@@ -24,6 +24,7 @@ from iamata.errors import (
     NotAllowed,
     NotFound,
     TooLarge,
+    Unauthenticated,
     Unavailable,
     UnknownFormat,
 )
@@ -56,6 +57,7 @@ _CODES: Final[dict[type[IamataError], int]] = {
     Gone: 410,
     NotFound: 404,
     Conflict: 409,
+    Unauthenticated: 401,
     NotAllowed: 403,
     Unavailable: 503,
     Bug: 500,
@@ -104,10 +106,20 @@ def problem(error: IamataError) -> Problem:
             return Problem(415, "UNSUPPORTED_MEDIA_TYPE", str(error), [{"accepted": list(error.accepted)}])
         case OutOfRange():
             return Problem(400, "OUT_OF_RANGE", str(error))
+        case Unauthenticated():
+            return Problem(401, "UNAUTHENTICATED", str(error), failures.details(error), (_challenge(error),))
     for kind, code, name in TABLE:
         if isinstance(error, kind):
             return Problem(code, name, failures.message(error), failures.details(error))
     raise AssertionError("the last row of the table is the root of the tree")
+
+
+def _challenge(error: Unauthenticated) -> tuple[str, str]:
+    """RFC 6750, 3: without a token no error code; with one that is not good, that and why."""
+    if error.reasons == ("no-token",):
+        return "WWW-Authenticate", 'Bearer realm="iamata"'
+    why = ", ".join(error.reasons)
+    return "WWW-Authenticate", f'Bearer realm="iamata", error="invalid_token", error_description="{why}"'
 
 
 def problem_reply(request_id: str, of: Problem) -> Response:

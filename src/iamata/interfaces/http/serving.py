@@ -100,7 +100,10 @@ class Served:
             until = time.monotonic() + wait_s
             while receipt.status not in SETTLED and time.monotonic() < until:
                 time.sleep(_POLL_S)
-                receipt = self.engine.receipt(receipt.subject.id, receipt.id, access=access)
+                try:
+                    receipt = self.engine.receipt(receipt.subject.id, receipt.id, access=access)
+                except NotFound:  # who sent it may write, and not read what became of it
+                    return receipt
             return receipt
         finally:
             self._waiting.release()

@@ -28,8 +28,11 @@ def installed() -> bool:
     return find_spec("mcp") is not None and find_spec("mcp_types") is not None
 
 
-def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True) -> Access:
-    """Who calls: an agent for the person at this machine. With `patient` no other patient exists for it.
+def agent(
+    id: str = "mcp", *, patient: str | None = None, may_write: bool = True, operator: Access | None = None
+) -> Access:
+    """Who calls: an agent for this operator, else for the person at this machine. With `patient` no other patient
+    exists for it.
 
     Raises InvalidValue for an id that no agent can have.
     """
@@ -37,14 +40,19 @@ def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True
     return Access(
         kind=PrincipalKind.AGENT,
         id=id,
-        on_behalf_of="local",
+        on_behalf_of=operator.id if operator is not None else "local",
+        roles=operator.roles if operator is not None else (),
+        by_relation=operator is not None and operator.by_relation,
         patients=None if patient is None else frozenset({patient}),
         may_write=may_write,
     )
 
 
-def create_server(engine: Engine, *, access: Access | None = None) -> Server[Any]:
+def create_server(engine: Engine, *, access: Access | None = None, by_token: bool = False) -> Server[Any]:
     """The MCP server on this engine for this principal (default: `agent()`). The engine stays the caller's to close.
+
+    With `by_token` each request is the bearer's of its token, as the HTTP door found it, or an agent's acting for it;
+    a request without one is refused.
 
     Bound to one patient (`access.patients` of one), the tools take that patient where none is named, and every other
     is as absent as one that does not exist. Without `may_write` the writing tool is not there. Raises Unavailable
@@ -54,8 +62,7 @@ def create_server(engine: Engine, *, access: Access | None = None) -> Server[Any
     from iamata.interfaces.mcp.server import make
 
     access = access or agent()
-    bound = next(iter(access.patients)) if access.patients is not None and len(access.patients) == 1 else None
-    return make(engine, access, bound=bound)
+    return make(engine, None if by_token else access)
 
 
 def serve_stdio(engine: Engine, *, access: Access | None = None) -> None:
@@ -68,9 +75,11 @@ def serve_stdio(engine: Engine, *, access: Access | None = None) -> None:
     anyio.run(serve, server)
 
 
-def streamable(engine: Engine, *, max_body_bytes: int, access: Access | None = None) -> Streamable:
+def streamable(
+    engine: Engine, *, max_body_bytes: int, access: Access | None = None, by_token: bool = False
+) -> Streamable:
     """Streamable HTTP, to be mounted behind the door of an app. Raises Unavailable without the SDK."""
-    server = create_server(engine, access=access)
+    server = create_server(engine, access=access, by_token=by_token)
     from iamata.interfaces.mcp.server import Streamable
 
     return Streamable(server, max_body_bytes=max_body_bytes)

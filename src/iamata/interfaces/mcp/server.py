@@ -24,10 +24,12 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
+from iamata.engine.beside import gathering, tell
+from iamata.engine.identity import agent_of
 from iamata.engine.origin import came_through, current
-from iamata.errors import BadInput, Bug, IamataError
+from iamata.errors import BadInput, Bug, IamataError, Unauthenticated
 from iamata.interfaces.mcp import arguments, prompts, resources
-from iamata.interfaces.mcp.tools import TOOLS
+from iamata.interfaces.mcp.tools import TOOLS, Answer, Tool
 from iamata.interfaces.wire import failures
 from iamata.interfaces.wire.values import Json
 from iamata.model.access import Access
@@ -43,36 +45,24 @@ _Context = Any
 _FAULT = "a fault in iamata; please report it"
 
 
-def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
-    """The server on this engine, for this principal."""
-    tools = {tool.name: tool for tool in TOOLS if access.may_write or not tool.writes}
-    offered = [
-        types.Tool(
-            name=tool.name,
-            title=tool.title,
-            description=tool.description,
-            input_schema=arguments.schema(tool.shape, bound=bound),
-            annotations=types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=not tool.writes,
-                destructive_hint=False,
-                idempotent_hint=not tool.writes,
-                open_world_hint=False,
-            ),
-        )
-        for tool in tools.values()
-    ]
+def make(engine: Engine, principal: Access | None) -> Server[Any]:
+    """The server on this engine, for this principal; None: for whoever bears the token of each request."""
 
-    async def list_tools(_ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=offered, ttl_ms=0, cache_scope="private")
+    def whose(ctx: _Context) -> Access:
+        return principal if principal is not None else _bearer(ctx)
 
-    async def call_tool(_ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def list_tools(ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=_offered(whose(ctx)), ttl_ms=0, cache_scope="private")
+
+    async def call_tool(ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        access = whose(ctx)
+        tools = _tools(access)
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(tools)}")
         try:
-            ask = partial(tool.answer, engine, access, params.arguments or {}, bound=bound)
-            answer = await anyio.to_thread.run_sync(partial(_by_mcp, ask))
+            ask = partial(_answered, tool, engine, access, params.arguments or {})
+            answer, warnings = await anyio.to_thread.run_sync(partial(_by_mcp, ask))
         except Exception as error:
             problem = _problem(error)
             return types.CallToolResult(
@@ -80,17 +70,17 @@ def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
                 structured_content=problem,
                 is_error=True,
             )
-        told = [answer.text, *([answer.note] if answer.note else [])]
+        told = [answer.text, *([answer.note] if answer.note else []), *(f"⚠ {each}" for each in warnings)]
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=each) for each in told], structured_content=answer.structured
         )
 
-    async def list_resources(_ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    async def list_resources(ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         cursor = (params.cursor if params is not None else None) or "0"
         page = int(cursor) if cursor.isascii() and cursor.isdigit() and len(cursor) < 10 else -1
         if page < 0:
             raise _protocol_error(BadInput("not a cursor of this list", place="cursor"))
-        found, following = await _asked(partial(resources.listed, engine, access, page=page))
+        found, following = await _asked(partial(resources.listed, engine, whose(ctx), page=page))
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
@@ -108,28 +98,29 @@ def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
         )
 
     async def list_templates(
-        _ctx: _Context, _params: types.PaginatedRequestParams | None
+        ctx: _Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
                     uri_template=each.uri, name=each.name, title=each.title, description=each.description
                 )
-                for each in resources.templates(bound)
+                for each in resources.templates(_bound(whose(ctx)))
             ],
             ttl_ms=0,
             cache_scope="private",
         )
 
-    async def read_resource(_ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        media, text = await _asked(partial(resources.read, engine, access, params.uri))
+    async def read_resource(ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        media, text = await _asked(partial(resources.read, engine, whose(ctx), params.uri))
         return types.ReadResourceResult(
             contents=[types.TextResourceContents(uri=params.uri, mime_type=media, text=text)],
             ttl_ms=0,
             cache_scope="private",
         )
 
-    async def list_prompts(_ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    async def list_prompts(ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+        bound = _bound(whose(ctx))
         who = types.PromptArgument(name="patient_id", description="The patient's id.", required=bound is None)
         return types.ListPromptsResult(
             prompts=[
@@ -140,7 +131,8 @@ def make(engine: Engine, access: Access, *, bound: str | None) -> Server[Any]:
             cache_scope="private",
         )
 
-    async def get_prompt(_ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        bound = _bound(whose(ctx))
         prompt, text = await _asked(partial(prompts.text, params.name, params.arguments or {}, bound=bound))
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[said])
@@ -167,6 +159,52 @@ def _by_mcp(ask: Callable[[], Answered]) -> Answered:
     origin = current()
     with came_through(DoorName.MCP, origin.request if origin else ""):
         return ask()
+
+
+def _bearer(ctx: _Context) -> Access:
+    """Who bears the token of this request, as the door of the app found; an operator is acted for by an agent."""
+    scope = getattr(getattr(ctx, "request", None), "scope", None) or {}
+    access = scope.get("state", {}).get("access")
+    if not isinstance(access, Access):
+        raise _protocol_error(Unauthenticated("a token is needed", reasons=("no-token",)))
+    return agent_of(access, "mcp")
+
+
+def _bound(access: Access) -> str | None:
+    """The one patient there is for this principal, if there is only one."""
+    return next(iter(access.patients)) if access.patients is not None and len(access.patients) == 1 else None
+
+
+def _tools(access: Access) -> dict[str, Tool[Any]]:
+    return {tool.name: tool for tool in TOOLS if access.may_write or not tool.writes}
+
+
+def _offered(access: Access) -> list[types.Tool]:
+    return [
+        types.Tool(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            input_schema=arguments.schema(tool.shape, bound=_bound(access)),
+            annotations=types.ToolAnnotations(
+                title=tool.title,
+                read_only_hint=not tool.writes,
+                destructive_hint=False,
+                idempotent_hint=not tool.writes,
+                open_world_hint=False,
+            ),
+        )
+        for tool in _tools(access).values()
+    ]
+
+
+def _answered(tool: Tool[Any], engine: Engine, access: Access, given: dict[str, Any]) -> tuple[Answer, list[str]]:
+    """The answer, and what must be read beside it; whoever gathers outside (the HTTP door) is told too."""
+    with gathering() as warnings:
+        answer = tool.answer(engine, access, given, bound=_bound(access))
+    for each in warnings:
+        tell(each)
+    return answer, warnings
 
 
 async def _asked(ask: Callable[[], Answered]) -> Answered:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from iamata.errors import BadInput, IamataError, NotFound
+from iamata.errors import BadInput, IamataError, NotAllowed, NotFound
 from iamata.interfaces.mcp import arguments, telling
 from iamata.interfaces.wire import answers
 from iamata.interfaces.wire.ids import to_model, whole_id
@@ -88,7 +88,8 @@ def _record(
 ) -> None:
     sent = {name: value for name, value in given.items() if name != "session_id"}
     call = ToolCall(tool, json.dumps(sent, ensure_ascii=False, sort_keys=True), failed=failed)
-    with suppress(NotFound):  # of nobody who is registered nothing is recorded
+    # Of nobody who is registered nothing is recorded, nor for somebody who may read and not write.
+    with suppress(NotFound, NotAllowed):
         engine.record_calls(patient_id, session, [call], access=access)
 
 

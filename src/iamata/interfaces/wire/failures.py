@@ -19,6 +19,7 @@ from iamata.errors import (
     NotAllowed,
     NotFound,
     TooLarge,
+    Unauthenticated,
     Unavailable,
     UnknownFormat,
 )
@@ -34,6 +35,7 @@ TYPES: Final[tuple[tuple[type[IamataError], str], ...]] = (
     (Gone, "NOT_FOUND"),
     (NotFound, "NOT_FOUND"),
     (Conflict, "FAILED_PRECONDITION"),
+    (Unauthenticated, "UNAUTHENTICATED"),
     (NotAllowed, "PERMISSION_DENIED"),
     (Unavailable, "INTERNAL"),
     (Bug, "INTERNAL"),

@@ -42,6 +42,11 @@ select count(*) from patients;
 -- Erase: queued work.
 delete from work where patient = :patient;
 
+-- name: erase_relations
+-- mark: one patient
+-- Erase: who was related to the patient.
+delete from relations where patient = :patient;
+
 -- name: erase_contexts
 -- mark: one patient
 -- Erase: contexts given out.

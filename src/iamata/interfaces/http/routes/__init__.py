@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from iamata.interfaces.http.routes import (
+    access,
     contexts,
     exporting,
     governance,
@@ -30,4 +31,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     contexts.router,
     exporting.router,
     governance.router,
+    access.router,
 )

@@ -125,6 +125,7 @@ def _has_session(served: Served, access: Access, patient_id: str, session_id: st
 
 
 @router.post("/{session_id}/memories", operation_id="generate-memories", deprecated=True)
-def generate_memories(patient_id: str, session_id: str) -> Response:
+def generate_memories(served: Here, access: Who, patient_id: str, session_id: str) -> Response:
     """Does nothing: memories form from a session's turns as they arrive."""
+    served.engine.patient(patient_id, access=access)
     return json_reply({"sessionId": session_id, "patientId": patient_id, "status": "accepted"}, status=202)
