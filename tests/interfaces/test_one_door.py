@@ -63,6 +63,7 @@ class Things:
             "memory_id": self.memory,
             "ruling_id": "ru_x",
             "relation_id": self.relation,
+            "hold_id": "ho_x",
             "type": "fact",
         }
 
@@ -156,6 +157,10 @@ def bodies(id: str, things: Things) -> dict[str, dict[str, Any]]:
         f"POST {about}/retractions": {"json": {"source": things.source}},
         f"POST {about}/relations": {"json": {"principal": "operator/stranger", "kind": "care-team"}},
         f"POST {about}/break-glass": {"json": {"reason": "an emergency"}},
+        f"POST {about}/erasures": {"json": {"kind": "session", "id": things.session}},
+        f"POST {about}/holds": {"json": {"reason": "a claim"}},
+        f"POST {about}/holds/{{hold_id}}/lift": {"json": {"reason": "settled"}},
+        "POST /v1/imports": {"content": b"PK", "headers": {"Content-Type": "application/zip"}},
         "POST /v1/context": {"json": {"patient": id, "task": "general", "budgetTokens": 500, "query": CANARY[:4]}},
         "POST /v1/search": {"json": {"patient": id, "query": CANARY}},
         "POST /v1/explain": {"json": {"patient": id, "item": things.fact}},
@@ -419,6 +424,12 @@ OF_NOBODY = {
     "terminology load",
     "terminology list",
     "terminology unload",
+    "audit checkpoint",
+    "audit export",
+    "audit list",
+    "audit verify",
+    "erasure list",
+    "erasure verify",
 }
 
 
@@ -460,6 +471,14 @@ def commands(id: str, things: Things, folder: Path) -> dict[str, list[list[str]]
         "relations list": [[id]],
         "relations set": [[id, "operator/stranger", "care-team"]],
         "relations end": [[id, things.relation]],
+        "export": [[id], [id, "--summary"], [id, "--as-received"]],
+        "import": [[str(file)]],
+        "erase": [["session", id, things.session, "--yes"], ["patient", id, "--yes"]],
+        "hold set": [[id, "--reason", "a claim"]],
+        "hold lift": [[id, "ho_x", "--reason", "settled"]],
+        "hold list": [[id]],
+        "retention preview": [["--patient", id]],
+        "retention apply": [["--patient", id, "--yes"]],
         "relations broken-glass": [[]],
         "break-glass": [[id, "--reason", "an emergency"]],
     }
