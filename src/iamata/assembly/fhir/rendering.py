@@ -110,16 +110,20 @@ def shape_of(fact: Fact, members: Iterable[Statement]) -> Shape | None:
 
 
 def told(graph: Graph) -> Iterator[tuple[Fact, Shape]]:
-    """The facts that are exported, with their shapes, by id. Not what only history holds or was entered in error."""
+    """The facts that are exported, with their shapes, by id. Not what only history holds or only words of notes name,
+    nor what was entered in error."""
     for fact in graph.facts.values():
         in_error = Standing.ENTERED_IN_ERROR is fact.standing or fact.verification is Verification.ENTERED_IN_ERROR
-        shape = shape_of(fact, members_of(graph, fact))
-        if fact.members and not in_error and shape is not None:
+        members = members_of(graph, fact)
+        shape = shape_of(fact, members)
+        if members and not in_error and shape is not None:
             yield fact, shape
 
 
 def members_of(graph: Graph, fact: Fact) -> list[Statement]:
-    return [graph.statements[id] for id in fact.members if id in graph.statements]
+    """The statements that were sent as items: what notes mention goes with the documents they stand in."""
+    held = (graph.statements[id] for id in fact.members if id in graph.statements)
+    return [statement for statement in held if not statement.is_mention]
 
 
 def security(labels: Iterable[Label]) -> list[Json]:
