@@ -15,6 +15,7 @@ from iamata.model.audit import AuditRecord
 from iamata.model.scope import Scope, Subject
 from iamata.model.stamp import Moment
 from iamata.policy import access as policy
+from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
@@ -47,9 +48,10 @@ class Door:
         ids: Callable[[], str],
         model: LanguageModel | None = None,
         model_for: frozenset[str] = frozenset(),
+        privacy: Privacy | None = None,
     ) -> None:
         self._store = store
-        self._graphs = Graphs(store, keys)
+        self._graphs = Graphs(store, keys, clock=clock, privacy=privacy)
         self._clock = clock
         self._ids = ids
         self._model = model

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -22,8 +23,11 @@ from iamata.policy import access as policy
 from iamata.ports import Store
 
 
-def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access) -> Explanation:
-    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
+def explained(
+    store: Store, loaded: Loaded, item: str, *, task: str, access: Access, shows: Callable[[str, Place], bool]
+) -> Explanation:
+    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task. `shows` says
+    whether the bytes at a place of a document may be shown."""
     graph = loaded.graph
     patient = graph.subject.id
     cited, item = item, _named(store, loaded, item)
@@ -38,7 +42,7 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
         summary=rendering.line(
             loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
         ),
-        excerpt=lambda document, place: _excerpt(store, patient, document, place),
+        excerpt=lambda document, place: _excerpt(store, patient, document, place) if shows(document.id, place) else "",
     )
     if graph.resolve(item) is None and item not in graph.statements and item not in graph.memories:
         return found

@@ -16,6 +16,7 @@ from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.talking import Talking
+from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
@@ -39,6 +40,7 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         model_for: Collection[str] = (LEARNING, ADJUDICATION),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
+        privacy: Privacy | None = None,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
@@ -47,12 +49,14 @@ class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
+        `privacy` says which sources are trusted for consents or are programs of 42 CFR Part 2, where this is, and its
+        time zone; by default no source is trusted to widen access, and no place is known.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated.
         """
         if terminology is not None:
             terminologies.use(Path(terminology))
         store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys)
-        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for))
+        return cls(store, store.keys, clock=clock, ids=ids, model=model, model_for=tasks_of(model_for), privacy=privacy)
 
     def close(self) -> None:
         """Flush the audit log and let go of the database."""

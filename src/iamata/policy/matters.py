@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from iamata.model.coding import CodedText
-from iamata.model.consent import RULES_FIELD
+from iamata.model.consent import RULES_FIELD, ConsentRules
 from iamata.model.passage import Passage
 from iamata.model.statement import Label, Statement
 from iamata.policy.consent import Matter, times_of
@@ -28,9 +30,13 @@ def matter_of(item: Statement | Passage, labels: frozenset[Label]) -> Matter:
     )
 
 
-def is_consent(statement: Statement) -> bool:
-    """Does it hold provisions (`model.consent`)?"""
-    return statement.field(RULES_FIELD) is not None
+def tells_of_privacy(statement: Statement) -> bool:
+    """Is it a consent about privacy that makes exceptions, and so tells what is to be kept from whom?"""
+    told = statement.field(RULES_FIELD)
+    if not isinstance(told, str):
+        return False
+    rules = msgspec.json.decode(told, type=ConsentRules)
+    return rules.privacy and bool(rules.provisions)
 
 
 def _concepts(statement: Statement) -> list[CodedText]:

@@ -20,6 +20,7 @@ from iamata.model.consent import RULES_FIELD
 from iamata.model.graph import Held
 from iamata.model.passage import Passage
 from iamata.model.session import Message, Session
+from iamata.model.sighting import Rereading
 from iamata.model.statement import SUPPORTING_KINDS, Kind, Label, Statement
 from iamata.terminology import security
 from iamata.terminology import sensitivity as rules
@@ -74,7 +75,7 @@ class _Labelling:
         self._texts: dict[str, Labels] = {}
 
     def of(self, held: Held) -> Sensitive:
-        readings = (held, *held.rereadings)
+        readings: tuple[Held | Rereading, ...] = (held, *held.rereadings)
         statements = {s.id: s for each in readings for s in each.statements}
         passages = {p.id: p for each in readings for p in each.passages}
         ruled: dict[str, Labels] = {}
@@ -212,7 +213,8 @@ def _join_records(statements: Iterable[Statement], passages: Iterable[Passage], 
     parts: dict[tuple[str, str], list[str]] = defaultdict(list)
     holders: set[tuple[str, str]] = set()
     touched: set[tuple[str, str]] = set()
-    for item in (*statements, *passages):
+    items: list[Statement | Passage] = [*statements, *passages]
+    for item in items:
         key = (item.provenance.source, item.provenance.record.key)
         if not key[1]:
             continue
@@ -271,7 +273,7 @@ def _notices(held: Held, ruled: dict[str, Labels]) -> None:
     noticed = {id for id, labels in ruled.items() if law in labels}
     if not noticed:
         return
-    readings = (held, *held.rereadings)
+    readings: tuple[Held | Rereading, ...] = (held, *held.rereadings)
     documents = {seen.document for each in readings for seen in each.sightings if seen.item in noticed}
     for each in readings:
         for seen in each.sightings:
