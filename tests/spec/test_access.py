@@ -211,8 +211,8 @@ def visible_one() -> bytes:
 
 
 def denial() -> bytes:
-    """ "No known allergies": carries no label, and is hidden from those from whom the allergy is, because it must not be
-    read as current (design 08)."""
+    """That there is no known allergy: carries no label, and is hidden from those from whom the allergy is, because it
+    must not be read as current (design 08)."""
     none = allergy("No known allergies", id="nka")
     none["code"] = {"coding": [{"system": "http://snomed.info/sct", "code": "716186003"}], "text": "No known allergies"}
     return json.dumps(none).encode()

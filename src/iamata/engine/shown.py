@@ -63,13 +63,12 @@ def last_change(held: Held, since: datetime) -> datetime:
 
 
 def calls_for(calls: Iterable[RecordedCall], session: Session, hidden: Hidden) -> list[RecordedCall]:
-    """The recorded calls of a session, each after the turn that the reader sees before it; those that stand after a
-    hidden turn are left out with it."""
+    """The recorded calls of a session, each after the last turn before it that the reader sees."""
     number, place = -1, {-1: -1}
     for message in session.messages:
         if message.id not in hidden.items:
             number += 1
-            place[message.index] = number
+        place[message.index] = number
     return [msgspec.structs.replace(call, after=place[call.after]) for call in calls if call.after in place]
 
 

@@ -44,6 +44,8 @@ _PASSAGE: Final = "passage"
 _TALK: Final = "talk"
 _SPEAKS_FOR: Final = frozenset({Speaker.CAREGIVER})
 _ADULT: Final = 18
+# Records that are there for their text.
+_TEXTS: Final = frozenset({Kind.DOCUMENT, Kind.LIST, Kind.COMMUNICATION})
 _DENIABLE: Final = frozenset({Kind.ALLERGY, Kind.CONDITION, Kind.MEDICATION, Kind.PREGNANCY, Kind.FAMILY_HISTORY})
 _MEMORY_OF: Final = {Kind.ALLERGY: MemoryKind.ALLERGY, Kind.CONDITION: MemoryKind.CONDITION}
 
@@ -166,6 +168,7 @@ class _Hiding:
         passages = {p.id: p for each in readings for p in each.passages}
         items = {id for id, s in statements.items() if not self._sees(s, str(s.kind))}
         items |= {id for id, p in passages.items() if not self._sees(p, _PASSAGE)}
+        items |= _emptied(statements.values(), passages.values(), items)
         items |= _contradicted(statements, items)
         sessions = {each.id for each in held.sessions if self._is_hidden_session(each)}
         for session in held.sessions:
@@ -335,6 +338,19 @@ def _readings(held: Held) -> tuple[Held | Rereading, ...]:
 def _touched(reading: Rereading, gone: Set[str]) -> bool:
     items: list[Statement | Passage] = [*reading.statements, *reading.passages]
     return any(each.id in gone for each in items) or any(seen.item in gone for seen in reading.sightings)
+
+
+def _emptied(statements: Iterable[Statement], passages: Iterable[Passage], hidden: Set[str]) -> set[str]:
+    """The documents of which every passage is hidden: that there was one is not told either."""
+    left: dict[tuple[str, str], bool] = {}
+    for passage in passages:
+        key = (passage.provenance.source, passage.provenance.record.key)
+        left[key] = left.get(key, False) or passage.id not in hidden
+    return {
+        s.id
+        for s in statements
+        if s.kind in _TEXTS and left.get((s.provenance.source, s.provenance.record.key)) is False
+    }
 
 
 def _contradicted(statements: Mapping[str, Statement], hidden: Set[str]) -> set[str]:
