@@ -10,12 +10,15 @@ import msgspec
 import pytest
 from spec_patients import NOW, HandClock, bundle, condition, order, result
 
-from iamata import Access, Engine, Speaker, Turn
+from iamata import Access, ContextRequest, Engine, Speaker, Turn, patient
 from iamata.engine.graphs import Graphs
+from iamata.engine.privacy import privacy_of
+from iamata.errors import InvalidValue
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.ruling import RulingKind
 from iamata.model.statement import Kind
 from iamata.policy.view import Privacy
+from iamata.settings import Settings
 from iamata.terminology.security import ACT_CODE, ACT_REASON, CONFIDENTIALITY, label
 
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem"
@@ -260,3 +263,32 @@ def test_the_answers_of_one_view_are_not_those_of_another(engine: Engine) -> Non
         assert told(engine, access) == expected
         assert told(engine, access) == expected
     assert engine.browse("/patient/p/", access=clerk).stamp != engine.browse("/patient/p/", access=DOCTOR).stamp
+
+
+# ------------------------------------------------------------------- what goes with what is shown
+
+
+def test_a_context_carries_the_labels_of_what_it_tells_and_the_highest_confidentiality(engine: Engine) -> None:
+    secret = condition("Secret", id="c2", **labelled("NORDSCLCD"))
+    secret["meta"]["security"] += [{"system": CONFIDENTIALITY, "code": "R"}]
+    plain = condition("Asthma", **labelled("N", system=CONFIDENTIALITY))
+    sick = condition("", id="c3", code={"coding": [{"system": ICD10, "code": "F14.20"}], "text": "Use disorder"})
+    engine.ingest("p", bundle(plain, secret, sick), source="ehr")
+    asked = ContextRequest(subjects=(patient("p"),), task="general", budget_tokens=1500)
+    context = engine.context(asked, access=DOCTOR)
+    assert {each.code for each in context.labels} == {"NORDSCLCD", "R", "SUD"}
+    told = {name: item for name in ("Secret", "Asthma", "Use disorder") for item in context.items if name in item.text}
+    assert {each.code for each in told["Secret"].labels} == {"NORDSCLCD", "R"}
+    assert {each.code for each in told["Asthma"].labels} == {"N"}
+    assert {each.code for each in told["Use disorder"].labels} == {"SUD"}
+
+
+def test_settings_say_who_is_trusted_and_where_this_is() -> None:
+    given = {"CONSENT_SOURCES": "registry, portal", "JURISDICTION": "US-CA", "TIME_ZONE": "Asia/Tokyo"}
+    made = privacy_of(Settings.read({f"IAMATA_{name}": value for name, value in given.items()}))
+    assert made.consent_sources == {"registry", "portal"}
+    assert made.part2_sources == frozenset()
+    assert (made.jurisdiction, str(made.zone)) == ("US-CA", "Asia/Tokyo")
+    assert privacy_of(Settings()) == Privacy()
+    with pytest.raises(InvalidValue, match="IAMATA_TIME_ZONE"):
+        Settings.read({"IAMATA_TIME_ZONE": "Mars/Olympus"})

@@ -168,7 +168,8 @@ class Graphs:
     def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
         """The graph that this reader may see at this moment."""
         held, born = self._current(patient)
-        seen = self._sight.seen(held, access, self._clock())
+        with uncollected():
+            seen = self._sight.seen(held, access, self._clock())
         view = f"{seen.digest} {terminologies.in_use()}"
         key = (patient, born, held.version, f"{seen.view.key} {view}", moment)
         with self._lock:

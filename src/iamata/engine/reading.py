@@ -193,6 +193,7 @@ class Reading(Door):
             stamp=stamp.digest,
             mint=self._graphs.mint(subject.id),
         )
+        context = shown.labelled(context, loaded.graph)
         reference = canonical_bytes(
             {
                 "request": request,

@@ -10,12 +10,16 @@ from datetime import datetime
 
 import msgspec
 
+from iamata.model.context import Context
 from iamata.model.document import Document, Receipt, Staged
-from iamata.model.graph import Held
+from iamata.model.graph import Graph, Held
+from iamata.model.memory import Memory
+from iamata.model.passage import Passage
 from iamata.model.provenance import Place
 from iamata.model.session import RecordedCall, Session
 from iamata.model.sighting import Rereading, Sighting
-from iamata.model.statement import EVENT_KINDS, FACT_KINDS, Kind
+from iamata.model.statement import EVENT_KINDS, FACT_KINDS, Kind, Statement
+from iamata.policy.sensitivity import of_shown
 from iamata.policy.view import Hidden
 
 
@@ -51,6 +55,23 @@ def _overlap(place: Place, other: Place) -> bool:
         return not (apart and (place.end <= other.start or other.end <= place.start))  # type: ignore[operator]
     inner, outer = sorted((place.pointer, other.pointer), key=len, reverse=True)
     return not outer or inner.startswith(f"{outer}/")
+
+
+def labelled(context: Context, graph: Graph) -> Context:
+    """The context with the labels of what its lines rest on."""
+
+    def behind(ids: Iterable[str]) -> Iterator[Statement | Passage | Memory]:
+        for id in ids:
+            found = graph.statements.get(id) or graph.passages.get(id) or graph.memories.get(id)
+            if found is not None:
+                yield found
+
+    items = []
+    for item in context.items:
+        labels = of_shown(behind(item.citations))
+        items.append(msgspec.structs.replace(item, labels=tuple(sorted(labels))) if labels else item)
+    together = of_shown(behind(dict.fromkeys(id for item in context.items for id in item.citations)))
+    return msgspec.structs.replace(context, items=tuple(items), labels=tuple(sorted(together)))
 
 
 def last_change(held: Held, since: datetime) -> datetime:

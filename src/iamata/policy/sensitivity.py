@@ -9,8 +9,8 @@ here: who may see what (`view`), the rows themselves (`terminology`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -18,6 +18,7 @@ import msgspec
 from iamata.model.coding import CodedText
 from iamata.model.consent import RULES_FIELD
 from iamata.model.graph import Held
+from iamata.model.memory import Memory
 from iamata.model.passage import Passage
 from iamata.model.session import Message, Session
 from iamata.model.sighting import Rereading
@@ -45,6 +46,8 @@ _WHO_AND_WHERE: Final = frozenset(
         ),
     }
 )
+# These say who somebody is, or hold others: what they refer to is not what they are.
+_SUPPORTING: Final = SUPPORTING_KINDS - {Kind.MEDICATION_PRODUCT}
 # These hold many things: a label of one of their texts is not a label of the others.
 _HOLDERS: Final = frozenset({Kind.DOCUMENT, Kind.LIST, Kind.REPORT, Kind.ENCOUNTER})
 
@@ -81,10 +84,10 @@ class _Labelling:
         ruled: dict[str, Labels] = {}
         own: dict[str, Labels] = {}
         for statement in statements.values():
-            _add(ruled, statement.id, self._once(statement.id, statement))
+            _add(ruled, statement.id, self.once(statement.id, statement))
             _add(own, statement.id, frozenset(statement.labels))
         for passage in passages.values():
-            _add(ruled, passage.id, self._once(passage.id, passage))
+            _add(ruled, passage.id, self.once(passage.id, passage))
             _add(own, passage.id, frozenset(passage.labels))
         _join_records(statements.values(), passages.values(), own)
         _join_records(statements.values(), passages.values(), ruled)
@@ -96,14 +99,17 @@ class _Labelling:
             self._talk(session, ruled)
         spoken = {m.id: ruled.get(m.id, _NONE) for session in held.sessions for m in session.messages}
         for memory in held.memories:
-            said = self.concept(memory.concept) | self.words(memory.quote)
-            for _name, detail in memory.detail:
-                said |= self.words(detail)
-            _add(ruled, memory.id, said | spoken.get(memory.message, _NONE))
+            _add(ruled, memory.id, self.memory(memory) | spoken.get(memory.message, _NONE))
         labels = {id: own.get(id, _NONE) | ruled.get(id, _NONE) for id in own.keys() | ruled.keys()}
         return Sensitive(labels, ruled, self._texts)
 
-    def _once(self, id: str, item: Statement | Passage) -> Labels:
+    def memory(self, memory: Memory) -> Labels:
+        said = self.concept(memory.concept) | self.words(memory.quote)
+        for _name, detail in memory.detail:
+            said |= self.words(detail)
+        return _without_law(said)
+
+    def once(self, id: str, item: Statement | Passage) -> Labels:
         found = self._known.get(id)
         if found is None:
             found = self._passage(item) if isinstance(item, Passage) else self._statement(item)
@@ -160,6 +166,21 @@ class _Labelling:
         return found
 
 
+def of_shown(items: Iterable[Statement | Passage | Memory]) -> Labels:
+    """The labels of what is shown, by itself: those of the sources, and those of codes and words. Of confidentiality
+    the highest alone."""
+    labelling = _Labelling({})
+    found = _NONE
+    for item in items:
+        if isinstance(item, Memory):
+            found |= labelling.memory(item)
+        else:
+            found |= frozenset(item.labels) | labelling.once(item.id, item)
+    ranked = [each for each in found if (said := security.meaning(each)) is not None and said.rank >= 0]
+    highest = security.rank(ranked)
+    return found - {each for each in ranked if security.rank([each]) < highest}
+
+
 def of_texts(texts: Iterable[str]) -> Labels:
     """The labels that words give, such as those of a tool call."""
     found = _NONE
@@ -210,50 +231,69 @@ def _add(into: dict[str, Labels], id: str, labels: Labels) -> None:
 
 def _join_records(statements: Iterable[Statement], passages: Iterable[Passage], into: dict[str, Labels]) -> None:
     """A record's statements and its notes share their labels, unless it is one that holds many things."""
-    parts: dict[tuple[str, str], list[str]] = defaultdict(list)
-    holders: set[tuple[str, str]] = set()
-    touched: set[tuple[str, str]] = set()
     items: list[Statement | Passage] = [*statements, *passages]
-    for item in items:
-        key = (item.provenance.source, item.provenance.record.key)
-        if not key[1]:
-            continue
-        parts[key].append(item.id)
-        if isinstance(item, Statement) and item.kind in _HOLDERS:
-            holders.add(key)
-        if item.id in into:
-            touched.add(key)
-    for key in touched - holders:
+    touched = {_key(item) for item in items if item.id in into} if into else set[tuple[str, str]]()
+    touched = {key for key in touched if key[1]}
+    parts: dict[tuple[str, str], list[str]] = {key: [] for key in touched}
+    for item in items if touched else ():
+        key = _key(item)
+        if key in touched:
+            if isinstance(item, Statement) and item.kind in _HOLDERS:
+                touched.discard(key)
+            else:
+                parts[key].append(item.id)
+    for key in touched:
         shared = _NONE.union(*(into.get(id, _NONE) for id in parts[key]))
         for id in parts[key]:
             _add(into, id, shared)
 
 
+def _key(item: Statement | Passage) -> tuple[str, str]:
+    return item.provenance.source, item.provenance.record.key
+
+
 def _spread(statements: Iterable[Statement], own: Mapping[str, Labels], ruled: dict[str, Labels]) -> None:
-    """One step along references, either way. What a person, a product or a list is named by labels nothing else."""
-    named: dict[tuple[str, str], list[str]] = defaultdict(list)
-    linked: list[tuple[Statement, str]] = []
+    """One step along references, either way. Who a reference leads to, and where, labels nothing."""
+    labelled: dict[str, Labels] = {}
+    for id in own.keys() | ruled.keys():
+        if said := _sensitivity(own.get(id, _NONE) | ruled.get(id, _NONE)):
+            labelled[id] = said
+    if not labelled:
+        return
+    named: dict[tuple[str, str], Labels] = {}
     for statement in statements:
-        record = statement.provenance.record
-        for key in (record.reference, record.url):
-            if key:
-                named[statement.source, key].append(statement.id)
-        if statement.kind in SUPPORTING_KINDS and statement.kind is not Kind.MEDICATION_PRODUCT:
-            continue
-        for reference in statement.references:
-            if reference.reference and not _who_or_where(reference.element):
-                linked.append((statement, reference.reference))
+        if statement.id in labelled:
+            for key in _names(statement):
+                named[key] = named.get(key, _NONE) | labelled[statement.id]
     found: dict[str, Labels] = {}
-    for statement, target in linked:
-        mine = _sensitivity(own.get(statement.id, _NONE) | ruled.get(statement.id, _NONE))
-        for id in named.get((statement.source, target), ()):
-            theirs = _sensitivity(own.get(id, _NONE) | ruled.get(id, _NONE))
-            _add(found, statement.id, theirs)
-            _add(found, id, mine)
+    led_to: dict[tuple[str, str], Labels] = {}
+    for statement in statements:
+        if statement.kind in _SUPPORTING:
+            continue
+        mine = labelled.get(statement.id)
+        for reference in statement.references:
+            target = (statement.source, reference.reference)
+            theirs = named.get(target)
+            if (theirs is None and mine is None) or _who_or_where(reference.element):
+                continue
+            if theirs is not None:
+                _add(found, statement.id, theirs)
+            if mine is not None and reference.reference:
+                led_to[target] = led_to.get(target, _NONE) | mine
+    for statement in statements if led_to else ():
+        for key in _names(statement):
+            if key in led_to:
+                _add(found, statement.id, led_to[key])
     for id, labels in found.items():
         _add(ruled, id, labels)
 
 
+def _names(statement: Statement) -> tuple[tuple[str, str], ...]:
+    record = statement.provenance.record
+    return tuple((statement.source, key) for key in (record.reference, record.url) if key)
+
+
+@lru_cache(maxsize=4096)
 def _who_or_where(element: str) -> bool:
     parts = [part for part in element.split("/") if not part.isdigit()]
     return any(part in _WHO_AND_WHERE for part in parts)

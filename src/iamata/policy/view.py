@@ -44,6 +44,7 @@ _PASSAGE: Final = "passage"
 _TALK: Final = "talk"
 _SPEAKS_FOR: Final = frozenset({Speaker.CAREGIVER})
 _ADULT: Final = 18
+_NOTHING: Final = Matter()
 # Records that are there for their text.
 _TEXTS: Final = frozenset({Kind.DOCUMENT, Kind.LIST, Kind.COMMUNICATION})
 _DENIABLE: Final = frozenset({Kind.ALLERGY, Kind.CONDITION, Kind.MEDICATION, Kind.PREGNANCY, Kind.FAMILY_HISTORY})
@@ -159,8 +160,11 @@ class _Hiding:
     def __init__(self, view: View, sensitive: Sensitive) -> None:
         self._view = view
         self._sensitive = sensitive
+        self._verdict: Verdict | None = None
         self._by_labels: dict[tuple[frozenset[Label], bool], bool] = {}
         self._part2 = security.label(PART_2)
+        # Consents without exceptions say the same of everything.
+        self._plain = not any(each.rules.provisions for each in view.directives)
 
     def of(self, held: Held) -> Hidden:
         readings = _readings(held)
@@ -194,13 +198,15 @@ class _Hiding:
             return False
         if not view.directives:
             return not self._labels_hide(labels)
-        return self._allowed(matter_of(item, labels), labels)
+        return self._allowed(_NOTHING if self._plain else matter_of(item, labels), labels)
 
     def _allowed(self, matter: Matter, labels: frozenset[Label]) -> bool:
         """Do consents and labels allow it?"""
         view = self._view
         assert view.asking is not None  # set with the directives
-        verdict = decide(view.directives, matter, view.asking)
+        if self._plain and self._verdict is None:
+            self._verdict = decide(view.directives, _NOTHING, view.asking)
+        verdict = self._verdict or decide(view.directives, matter, view.asking)
         return verdict is not Verdict.DENY and not self._labels_hide(labels, permitted=verdict is Verdict.PERMIT)
 
     def _hears(self, id: str) -> bool:
