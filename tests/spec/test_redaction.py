@@ -24,8 +24,9 @@ from iamata.interfaces import mcp
 from iamata.interfaces.http import create_app
 from iamata.interfaces.http.asking import who
 from iamata.model.access import PrincipalKind
+from iamata.model.ruling import RulingKind
 from iamata.model.session import ToolCall
-from iamata.model.statement import Label
+from iamata.model.statement import Kind, Label
 from iamata.settings import Settings
 from iamata.terminology.security import ACT_CODE
 
@@ -271,3 +272,44 @@ def test_turns_are_numbered_as_if_the_hidden_ones_had_not_been_said(open_engine:
     shown = engine.session("p", "s", access=READER)
     assert [(m.index, m.turn.text) for m in shown.messages] == [(0, said[0]), (1, said[2])]
     assert [m.index for m in engine.session("p", "s").messages] == [0, 1, 2]
+
+
+def test_what_was_not_understood_of_a_document_is_looked_through_before_its_bytes_are_shown(open_engine: Any) -> None:
+    engine = open_engine("main")
+    extension = [{"url": "http://example.org/remark", "valueString": f"uses {WORD}"}]
+    told = engine.ingest("p", bundle(condition("Asthma", extension=extension)), source="ehr")
+    plain = engine.ingest("p", bundle(condition("Migraine", id="c2")), source="ehr")
+    assert WORD in engine.document("p", told.document)[1].decode()
+    with pytest.raises(NotFound):
+        engine.document("p", told.document, access=READER)
+    assert engine.document("p", plain.document, access=READER)
+    asthma = next(f.id for f in engine.graph("p", access=READER).facts.values() if f.display == "Asthma")
+    assert WORD in chapter.encoded(engine.explain("p", asthma))
+    assert WORD not in chapter.encoded(engine.explain("p", asthma, access=READER))
+
+
+def test_the_reason_of_a_ruling_is_not_told_where_it_speaks_of_what_is_hidden(
+    open_engine: Any, clock: HandClock
+) -> None:
+    engine = open_engine("main")
+    engine.ingest("p", bundle(order("10 mg"), order("20 mg", id="m2")), source="ehr")
+    ids = [s.id for s in engine.graph("p").statements.values() if s.kind is Kind.MEDICATION]
+    clock.wait(minutes=1)
+    engine.rule("p", RulingKind.NOT_SAME, ids[0], ids[1], reason=f"she mixed them up, {WORD}")
+    assert [each.reason for each in engine.rulings("p", access=READER)] == [""]
+    assert WORD in engine.rulings("p")[0].reason
+    graph = engine.graph("p", access=READER)
+    assert WORD not in chapter.encoded(graph)
+    assert len([f for f in graph.facts.values() if f.kind is Kind.MEDICATION]) == 2, "the ruling itself still holds"
+
+
+def test_the_names_of_a_condition_are_known_in_a_source_and_in_an_author(open_engine: Any) -> None:
+    engine = open_engine("main")
+    engine.ingest("p", bundle(condition("Sprain")), source="Drug addiction centre")
+    written = condition("Bruise", id="c2", recorder={"display": "Dr Ames, Mental Health Unit"})
+    engine.ingest("p", bundle(written), source="ehr")
+    shown = {f.display for f in engine.graph("p", access=READER).facts.values() if f.kind is Kind.CONDITION}
+    assert shown == {"Bruise"}
+    other = msgspec.structs.replace(READER, withheld=frozenset({Label(ACT_CODE, "MH")}))
+    shown = {f.display for f in engine.graph("p", access=other).facts.values() if f.kind is Kind.CONDITION}
+    assert shown == {"Sprain"}

@@ -13,7 +13,7 @@ from spec_patients import NOW, HandClock, bundle, condition, order, result
 from iamata import Access, ContextRequest, Engine, Speaker, Turn, patient
 from iamata.engine.graphs import Graphs
 from iamata.engine.privacy import privacy_of
-from iamata.errors import InvalidValue
+from iamata.errors import InvalidValue, NotFound
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.ruling import RulingKind
 from iamata.model.statement import Kind
@@ -292,3 +292,13 @@ def test_settings_say_who_is_trusted_and_where_this_is() -> None:
     assert privacy_of(Settings()) == Privacy()
     with pytest.raises(InvalidValue, match="IAMATA_TIME_ZONE"):
         Settings.read({"IAMATA_TIME_ZONE": "Mars/Olympus"})
+
+
+def test_a_file_in_which_nothing_was_understood_is_not_of_the_kinds_that_payment_needs(engine: Engine) -> None:
+    engine.ingest("p", everything(), source="ehr")
+    unknown = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": {"resourceType": "Library"}}]}
+    unread = engine.ingest("p", json.dumps(unknown).encode(), source="ehr", name="scan.json")
+    assert unread.document in engine.graph("p", access=DOCTOR).documents
+    assert unread.document not in engine.graph("p", access=PAYER).documents
+    with pytest.raises(NotFound):
+        engine.document("p", unread.document, access=PAYER)

@@ -34,7 +34,7 @@ from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Session
 from iamata.policy import access as policy
-from iamata.policy.view import sees_all, session_without
+from iamata.policy.view import sees_all, session_without, tells_nothing
 from iamata.terminology.tables import knowledge_version
 
 _ALL = 1_000_000
@@ -226,7 +226,11 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         held = self._graphs.held(patient)
         shows = shown.places(held, loaded.seen.hidden)
-        found = explained(self._store, loaded, item, task=task, access=access, shows=shows)
+
+        def clean(text: str) -> bool:
+            return tells_nothing(loaded.seen.view, text)
+
+        found = explained(self._store, loaded, item, task=task, access=access, shows=shows, clean=clean)
         self._audit("explain", access, subject, (found.item,))
         return found
 
@@ -344,11 +348,10 @@ class Reading(Door):
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
         body = self._store.document_body(patient, document) if found else None
-        if (
-            found is None
-            or body is None
-            or shown.holds_hidden(held, document, self._graphs.seen(patient, access).hidden)
-        ):
+        seen = self._graphs.seen(patient, access)
+        if found is None or body is None or shown.holds_hidden(held, document, seen.hidden):
+            raise NotFound(what="document", id=document)
+        if not tells_nothing(seen.view, body.decode("utf-8", "replace")):  # nor what was not understood of it
             raise NotFound(what="document", id=document)
         if shown.is_retracted(held, found):
             raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)

@@ -31,8 +31,8 @@ def hidden_items(held: Held, hidden: Hidden) -> dict[str, Kind | None]:
 
 
 def holds_hidden(held: Held, document: str, hidden: Hidden) -> bool:
-    """Does an item that is hidden stand in this document? Then its bytes cannot be shown."""
-    return any(seen.document == document for seen in _hidden_sightings(held, hidden))
+    """Does an item that is hidden stand in this document, or is it hidden itself? Then its bytes cannot be shown."""
+    return document in hidden.documents or any(seen.document == document for seen in _hidden_sightings(held, hidden))
 
 
 def places(held: Held, hidden: Hidden) -> Callable[[str, Place], bool]:

@@ -76,7 +76,7 @@ class Sight:
                 of.views.move_to_end(view.key)
                 return found
         hidden = policy.hidden(view, held, of.sensitive)
-        told = [sorted(hidden.items), sorted(hidden.sessions), sorted(hidden.names)]
+        told = [sorted(each) for each in (hidden.items, hidden.sessions, hidden.documents, hidden.names)]
         digest = content_digest(canonical_bytes(told))[:16]
         made = Seen(view, policy.without(held, hidden), hidden, digest)
         with self._lock:

@@ -19,7 +19,9 @@ from iamata.model.coding import CodedText
 from iamata.model.consent import RULES_FIELD
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
+from iamata.model.model_answers import Adjudication
 from iamata.model.passage import Passage
+from iamata.model.ruling import Ruling
 from iamata.model.session import Message, Session
 from iamata.model.sighting import Rereading
 from iamata.model.statement import SUPPORTING_KINDS, Kind, Label, Statement
@@ -53,9 +55,9 @@ _HOLDERS: Final = frozenset({Kind.DOCUMENT, Kind.LIST, Kind.REPORT, Kind.ENCOUNT
 
 
 class Sensitive(msgspec.Struct, frozen=True):
-    """The labels of what is held, by id (statements, passages, messages, memories, documents): their sources' own and
-    the rules'. Items that carry none are in no table. `ruled` are the rules' alone; `texts` what was worked out from
-    each item by itself, to be taken over when more is held."""
+    """The labels of what is held, by id (statements, passages, messages, memories, documents by their names, rulings
+    and answers by their reasons): their sources' own and the rules'. Items that carry none are in no table. `ruled` are
+    the rules' alone; `texts` what was worked out from each item by itself, to be taken over when more is held."""
 
     labels: Mapping[str, Labels]
     ruled: Mapping[str, Labels]
@@ -94,6 +96,9 @@ class _Labelling:
         _spread(statements.values(), own, ruled)
         for document in held.documents:
             _add(ruled, document.id, self.words(document.name))
+        decisions: list[Ruling | Adjudication] = [*held.rulings, *held.adjudications]
+        for decided in decisions:
+            _add(ruled, decided.id, _without_law(self.words(decided.reason)))
         _notices(held, ruled)
         for session in held.sessions:
             self._talk(session, ruled)

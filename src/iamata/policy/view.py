@@ -29,7 +29,7 @@ from iamata.model.sighting import Rereading
 from iamata.model.statement import Kind, Label, Polarity, Statement
 from iamata.policy.consent import Asking, Directive, Matter, Verdict, decide
 from iamata.policy.matters import matter_of, tells_of_privacy
-from iamata.policy.sensitivity import Sensitive
+from iamata.policy.sensitivity import Sensitive, of_texts
 from iamata.terminology import security
 from iamata.terminology.statuses import negation
 from iamata.terminology.tables import rows
@@ -94,14 +94,16 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
 
 class Hidden(msgspec.Struct, frozen=True):
     """What does not exist for a reader: `items` are ids of statements, passages, messages and memories, `sessions` ids,
-    `names` the documents whose name is not told."""
+    `documents` those in which nothing was understood, `names` the documents, rulings and answers whose name or reason
+    is not told."""
 
     items: frozenset[str] = frozenset()
     sessions: frozenset[str] = frozenset()
+    documents: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        return bool(self.items or self.sessions or self.names)
+        return bool(self.items or self.sessions or self.documents or self.names)
 
 
 def sees_all(access: Access) -> bool:
@@ -156,6 +158,11 @@ def labels_hide(view: View, labels: frozenset[Label]) -> bool:
     return not view.sees_all and _Hiding(view, Sensitive({}, {}, {})).hides(labels)
 
 
+def tells_nothing(view: View, text: str) -> bool:
+    """Do the words of a text, such as bytes that were not all understood, speak of nothing that is hidden?"""
+    return view.sees_all or not labels_hide(view, of_texts((text,)))
+
+
 class _Hiding:
     def __init__(self, view: View, sensitive: Sensitive) -> None:
         self._view = view
@@ -181,8 +188,21 @@ class _Hiding:
             if memory.session in sessions or memory.message in items or not self._hears(memory.id):
                 items.add(memory.id)
         items |= set(_denials_spoken(held, statements, items))
-        names = {each.id for each in held.documents if self._labels_hide(self._sensitive.of(each.id))}
-        return Hidden(frozenset(items), frozenset(sessions), frozenset(names))
+        told = [each.id for each in held.documents]
+        told += [each.id for each in held.rulings]
+        told += [each.id for each in held.adjudications]
+        names = {id for id in told if self._labels_hide(self._sensitive.of(id))}
+        return Hidden(frozenset(items), frozenset(sessions), self._bare(held), frozenset(names))
+
+    def _bare(self, held: Held) -> frozenset[str]:
+        """The documents in which nothing was understood, for a reader who sees some kinds only, or nothing undated."""
+        if self._view.kinds is None and self._allowed_at_all():
+            return frozenset()
+        holding = {seen.document for each in _readings(held) for seen in each.sightings}
+        return frozenset(each.id for each in held.documents if each.id not in holding)
+
+    def _allowed_at_all(self) -> bool:
+        return not self._view.directives or self._allowed(_NOTHING, frozenset())
 
     def hides(self, labels: frozenset[Label]) -> bool:
         return self._labels_hide(labels)
@@ -285,12 +305,15 @@ def without(held: Held, hidden: Hidden) -> Held:
         documents=tuple(
             msgspec.structs.replace(each, name="") if each.id in hidden.names else each
             for each in held.documents
-            if each.id in after or each.id not in before
+            if each.id in after or (each.id not in before and each.id not in hidden.documents)
         ),
         sessions=tuple(each for s in held.sessions if (each := session_without(s, hidden)) is not None),
         memories=tuple(m for m in held.memories if m.id not in gone),
         rereadings=rereadings,
-        rulings=_rulings_without(held, gone),
+        rulings=_rulings_without(held, hidden),
+        adjudications=tuple(
+            msgspec.structs.replace(each, reason="") if each.id in hidden.names else each for each in held.adjudications
+        ),
     )
     return msgspec.structs.replace(left, version=_version(left))
 
@@ -310,10 +333,12 @@ def _version(held: Held) -> int:
     )
 
 
-def _rulings_without(held: Held, gone: Set[str]) -> tuple[Ruling, ...]:
-    """The rulings but those on a record or a memory that is hidden, and their withdrawals."""
+def _rulings_without(held: Held, hidden: Hidden) -> tuple[Ruling, ...]:
+    """The rulings but those on a record or a memory that is hidden, and their withdrawals; without a reason that speaks
+    of what is hidden."""
     if not held.rulings:
         return held.rulings
+    gone = hidden.items
     shown = {RecordRef.of(s) for each in _readings(held) for s in each.statements if s.id not in gone}
     kept = [
         each
@@ -322,7 +347,11 @@ def _rulings_without(held: Held, gone: Set[str]) -> tuple[Ruling, ...]:
         and (each.memory is None or each.memory.message not in gone)
     ]
     ids = {each.id for each in kept}
-    return tuple(each for each in kept if not each.withdraws or each.withdraws in ids)
+    return tuple(
+        msgspec.structs.replace(each, reason="") if each.id in hidden.names else each
+        for each in kept
+        if not each.withdraws or each.withdraws in ids
+    )
 
 
 def session_without(session: Session, hidden: Hidden) -> Session | None:
