@@ -14,6 +14,7 @@ from iamata import Access, ContextRequest, Engine, Speaker, Turn, patient
 from iamata.engine.graphs import Graphs
 from iamata.engine.privacy import privacy_of
 from iamata.errors import InvalidValue, NotFound
+from iamata.interfaces import mcp
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.ruling import RulingKind
 from iamata.model.statement import Kind
@@ -302,3 +303,10 @@ def test_a_file_in_which_nothing_was_understood_is_not_of_the_kinds_that_payment
     assert unread.document not in engine.graph("p", access=PAYER).documents
     with pytest.raises(NotFound):
         engine.document("p", unread.document, access=PAYER)
+
+
+def test_an_agent_of_the_person_at_this_machine_sees_what_that_person_sees(engine: Engine) -> None:
+    engine.ingest("p", bundle(condition("Secret", **labelled("42CFRPart2"))), source="ehr")
+    assert told(engine, mcp.agent()) == {"Secret"}
+    assert told(engine, msgspec.structs.replace(mcp.agent(), for_owner=False)) == set()
+    assert told(engine, msgspec.structs.replace(mcp.agent(), withheld=frozenset({label("SUD")}))) == set()

@@ -28,7 +28,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who acts. `patients` limits which patients exist for this principal (None: all); `withheld` are the labels whose
     statements it may not see. A statement with a withheld label does not exist for this reader. `known_as` are the
     references by which records and consents call this principal (`Practitioner/13`). Of the roles `owner` sees
-    everything, `self` is the patient and `proxy` somebody who acts for the patient."""
+    everything, and so does who acts `for_owner`; `self` is the patient, `proxy` somebody who acts for the patient."""
 
     kind: PrincipalKind
     id: str
@@ -39,6 +39,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     withheld: frozenset[Label] = frozenset()
     may_write: bool = True
     known_as: frozenset[str] = frozenset()
+    for_owner: bool = False
 
     @classmethod
     def local(cls) -> Access:
