@@ -17,6 +17,7 @@ from iamata.errors import InvalidValue, NotFound
 from iamata.interfaces import mcp
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.ruling import RulingKind
+from iamata.model.session import ToolCall
 from iamata.model.statement import Kind
 from iamata.policy.view import Privacy
 from iamata.settings import Settings
@@ -111,6 +112,28 @@ def test_a_source_that_is_a_program_of_part_2_labels_all_that_it_sends(engine: E
     assert told(engine, Access.local()) == {"Sprain", "Asthma"}
 
 
+def cda(words: str) -> bytes:
+    """A document by Dr Ames with a problem in an entry, and a section of words alone."""
+    author = (
+        '<author><time value="20240302"/><assignedAuthor><id root="2.16.840.1.113883.4.6" extension="111"/>'
+        "<assignedPerson><name><prefix>Dr</prefix><family>Ames</family></name></assignedPerson></assignedAuthor></author>"
+    )
+    problem = (
+        '<entry><observation classCode="OBS" moodCode="EVN"><templateId root="2.16.840.1.113883.10.20.22.4.4"/>'
+        '<value xsi:type="CD" code="195967001" displayName="Asthma" codeSystem="2.16.840.1.113883.6.96"/>'
+        "</observation></entry>"
+    )
+    sections = "".join(
+        f'<component><section><code code="{code}" codeSystem="2.16.840.1.113883.6.1"/>{body}</section></component>'
+        for code, body in (("11450-4", problem), ("29762-2", words))
+    )
+    return (
+        '<ClinicalDocument xmlns="urn:hl7-org:v3" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"><id root="d"/>'
+        '<recordTarget><patientRole><id root="1" extension="p"/></patientRole></recordTarget>'
+        f"{author}<component><structuredBody>{sections}</structuredBody></component></ClinicalDocument>"
+    ).encode()
+
+
 # ------------------------------------------------------------------- consents
 
 
@@ -180,6 +203,46 @@ def test_a_permission_ends_with_its_period_while_the_engine_runs(engine: Engine,
     assert told(engine, DOCTOR) == {"Asthma"}
     clock.wait(minutes=61)
     assert told(engine, DOCTOR) == set()
+
+
+def test_what_the_patient_denies_is_denied_to_others(engine: Engine) -> None:
+    engine.ingest("p", bundle(condition("Asthma"), consent("OPTOUT")), source="portal")
+    assert told(engine, SELF) == {"Asthma"}
+    assert told(engine, PROXY) == set()
+
+
+def test_calls_of_a_session_without_turns_are_talk_too(engine: Engine) -> None:
+    engine.put_patient("p")
+    engine.record_calls("p", "s", [ToolCall("search", "{}")])
+    assert engine.tool_calls("p", "s", access=DOCTOR)
+    with pytest.raises(NotFound):
+        engine.tool_calls("p", "s", access=PAYER)
+    engine.ingest("p", bundle(consent("OPTOUT")), source="portal")
+    with pytest.raises(NotFound):
+        engine.tool_calls("p", "s", access=DOCTOR)
+
+
+def test_a_consent_on_a_matter_counts_for_bytes_and_calls_too(engine: Engine) -> None:
+    hiding = consent("OPTIN", provision={"type": "deny", "securityLabel": [{"system": ACT_CODE, "code": "SUD"}]})
+    remark = [{"url": "http://example.org/remark", "valueString": "uses cocaine"}]
+    sent = engine.ingest("p", bundle(condition("Asthma", extension=remark)), source="ehr")
+    engine.record_calls("p", "s", [ToolCall("search", "cocaine"), ToolCall("search", "asthma")])
+    assert engine.document("p", sent.document, access=DOCTOR)
+    engine.ingest("p", bundle(hiding), source="portal")
+    with pytest.raises(NotFound):
+        engine.document("p", sent.document, access=DOCTOR)
+    assert [each.call.arguments for each in engine.tool_calls("p", "s", access=DOCTOR)] == ["asthma"]
+
+
+def test_a_document_whose_text_is_hidden_still_lends_its_authors_to_its_entries(engine: Engine) -> None:
+    words = "<text>History of cocaine abuse in the past.</text>"
+    engine.ingest("p", cda(words), source="ehr")
+    clerk = msgspec.structs.replace(DOCTOR, id="clerk", withheld=frozenset({label("SUD")}))
+    shown = engine.graph("p", access=clerk)
+    assert told(engine, clerk) == {"Asthma"}
+    assert shown.passages == {}
+    authors = {shown.attributions[id].author.display for id, s in shown.statements.items() if s.kind is Kind.CONDITION}
+    assert authors == {"Dr Ames"}
 
 
 # ------------------------------------------------------------------- purposes

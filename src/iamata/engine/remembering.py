@@ -20,7 +20,7 @@ from iamata.model.scope import patient as patient_subject
 from iamata.model.session import RecordedCall, check_session_id
 from iamata.model.thread import LinkOfThen, LinkState, Recalled, Thread
 from iamata.policy.sensitivity import of_texts
-from iamata.policy.view import labels_hide, sees_all, session_without
+from iamata.policy.view import View, hears_talk, labels_hide, sees_all, session_without
 
 
 class Remembering(Door):
@@ -112,14 +112,15 @@ class Remembering(Door):
         access, subject = self._begin("tool_calls", "read", access, patient_subject(patient))
         check_session_id(session)
         self._registered(patient)
-        hidden = self._graphs.seen(patient, access).hidden
+        seen = self._graphs.seen(patient, access)
+        hidden, heard = seen.hidden, hears_talk(seen.view) and session not in seen.hidden.sessions
         held = self._store.session(patient, session)
-        recorded = [] if session in hidden.sessions else self._store.tool_calls(patient, session)
+        recorded = self._store.tool_calls(patient, session) if heard else []
         if hidden and held is not None:
             recorded = shown.calls_for(recorded, held, hidden)
         held = session_without(held, hidden) if held is not None else None
         if not sees_all(access):
-            recorded = [call for call in recorded if not self._call_hidden(call, patient, access)]
+            recorded = [call for call in recorded if not _speaks_of_hidden(call, seen.view)]
         if held is None and not recorded:
             raise NotFound(what="session", id=session)
         mint = self._graphs.mint(patient)
@@ -132,11 +133,6 @@ class Remembering(Door):
         found.sort(key=lambda call: call.after)  # stable: within one turn those that came with it first
         self._audit("tool_calls", access, subject, (session,))
         return found
-
-    def _call_hidden(self, call: RecordedCall, patient: str, access: Access) -> bool:
-        """Do the words of a call speak of what is hidden from this reader?"""
-        view = self._graphs.seen(patient, access).view
-        return labels_hide(view, of_texts((call.call.arguments, call.call.result)))
 
     def rulings(self, patient: str, *, known_at: datetime | None = None, access: Access | None = None) -> list[Ruling]:
         """Every decision of a person by then, withdrawals among them, the earliest first."""
@@ -160,6 +156,11 @@ class Remembering(Door):
         if memory in graph.hidden:
             return Gone(f"memory {memory!r} was refused or hidden by {graph.hidden[memory]}", what="memory", id=memory)
         return NotFound(what="memory", id=memory)
+
+
+def _speaks_of_hidden(call: RecordedCall, view: View) -> bool:
+    """Do the words of a call speak of what is hidden from this reader?"""
+    return labels_hide(view, of_texts((call.call.arguments, call.call.result)))
 
 
 def _quoted(memories: Iterable[Memory]) -> str:

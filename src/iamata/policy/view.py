@@ -117,27 +117,28 @@ def view_of(access: Access, about: About, now: datetime, privacy: Privacy) -> Vi
         return View()
     withheld = set(access.withheld)
     proxy, itself = PROXY in access.roles, SELF in access.roles
+    directives = () if itself else about.directives  # what the patient denies, others are denied
     alone = False
     if proxy:
         matters = _kept_from_proxies(about.born, now, privacy.jurisdiction)
         alone = _SESSION in matters
         withheld |= {security.label(each) for each in matters if each != _SESSION}
     names = {access.id, *access.known_as} | ({access.on_behalf_of} if access.on_behalf_of else set())
-    timed = any(_rests_on_time(each) for each in about.directives)
+    timed = any(_rests_on_time(each) for each in directives)
     at = now.astimezone(UTC).replace(second=0, microsecond=0) if timed else datetime(1970, 1, 1, tzinfo=UTC)
     asking = Asking(str(access.purpose), frozenset(names), at, privacy.zone)
     kinds = _needed().get(str(access.purpose))
     told = [
         sorted(map(str, withheld)),
-        [asking.purpose, sorted(names), at.isoformat()] if about.directives else [asking.purpose],
-        [[each.id, each.widens] for each in about.directives],
+        [asking.purpose, sorted(names), at.isoformat()] if directives else [asking.purpose],
+        [[each.id, each.widens] for each in directives],
         [proxy, itself, alone, privacy.digest],
     ]
     return View(
         key=content_digest(canonical_bytes(told))[:16],
         withheld=frozenset(withheld),
         asking=asking,
-        directives=about.directives,
+        directives=directives,
         kinds=kinds,
         is_self=itself,
         is_proxy=proxy,
@@ -154,8 +155,14 @@ def hidden(view: View, held: Held, sensitive: Sensitive) -> Hidden:
 
 
 def labels_hide(view: View, labels: frozenset[Label]) -> bool:
-    """Would something with these labels alone be hidden under this view?"""
-    return not view.sees_all and _Hiding(view, Sensitive({}, {}, {})).hides(labels)
+    """Would something of which no more is known than that it has these labels be hidden under this view? What has none
+    would not."""
+    return bool(labels) and not view.sees_all and not _Hiding(view, Sensitive({}, {}, {})).allows(labels)
+
+
+def hears_talk(view: View) -> bool:
+    """Is there talk for this reader at all?"""
+    return view.sees_all or _Hiding(view, Sensitive({}, {}, {})).hears_talk()
 
 
 def tells_nothing(view: View, text: str) -> bool:
@@ -204,8 +211,13 @@ class _Hiding:
     def _allowed_at_all(self) -> bool:
         return not self._view.directives or self._allowed(_NOTHING, frozenset())
 
-    def hides(self, labels: frozenset[Label]) -> bool:
-        return self._labels_hide(labels)
+    def allows(self, labels: frozenset[Label]) -> bool:
+        if not self._view.directives:
+            return not self._labels_hide(labels)
+        return self._allowed(Matter(labels=labels), labels)
+
+    def hears_talk(self) -> bool:
+        return (self._view.kinds is None or _TALK in self._view.kinds) and self._allowed_at_all()
 
     def _sees(self, item: Statement | Passage, kind: str) -> bool:
         view = self._view
@@ -231,10 +243,7 @@ class _Hiding:
 
     def _hears(self, id: str) -> bool:
         """Does a message or memory exist? To a consent it is something undated, of no type of record."""
-        labels = self._sensitive.of(id)
-        if not self._view.directives:
-            return not self._labels_hide(labels)
-        return self._allowed(Matter(labels=labels), labels)
+        return self.allows(self._sensitive.of(id))
 
     def _labels_hide(self, labels: frozenset[Label], *, permitted: bool = False) -> bool:
         if not labels:
@@ -376,7 +385,8 @@ def _touched(reading: Rereading, gone: Set[str]) -> bool:
 
 
 def _emptied(statements: Iterable[Statement], passages: Iterable[Passage], hidden: Set[str]) -> set[str]:
-    """The documents of which every passage is hidden: that there was one is not told either."""
+    """The documents of which every passage is hidden: that there was one is not told either. One that lends its authors
+    to entries stays."""
     left: dict[tuple[str, str], bool] = {}
     for passage in passages:
         key = (passage.provenance.source, passage.provenance.record.key)
@@ -384,7 +394,9 @@ def _emptied(statements: Iterable[Statement], passages: Iterable[Passage], hidde
     return {
         s.id
         for s in statements
-        if s.kind in _TEXTS and left.get((s.provenance.source, s.provenance.record.key)) is False
+        if s.kind in _TEXTS
+        and not (s.kind is Kind.LIST and s.references)
+        and left.get((s.provenance.source, s.provenance.record.key)) is False
     }
 
 
