@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -22,8 +23,18 @@ from iamata.policy import access as policy
 from iamata.ports import Store
 
 
-def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access) -> Explanation:
-    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
+def explained(
+    store: Store,
+    loaded: Loaded,
+    item: str,
+    *,
+    task: str,
+    access: Access,
+    shows: Callable[[str, Place], bool],
+    clean: Callable[[str], bool],
+) -> Explanation:
+    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task. `shows` says
+    whether the bytes at a place of a document may be shown, `clean` whether a text may."""
     graph = loaded.graph
     patient = graph.subject.id
     cited, item = item, _named(store, loaded, item)
@@ -31,6 +42,11 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
         return explanation.of_entry(entry)
     if item in graph.hidden:
         raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
+
+    def excerpt(document: Document, place: Place) -> str:
+        text = _excerpt(store, patient, document, place) if shows(document.id, place) else ""
+        return text if clean(text) else ""
+
     found = explanation.explain(
         graph,
         item,
@@ -38,7 +54,7 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
         summary=rendering.line(
             loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
         ),
-        excerpt=lambda document, place: _excerpt(store, patient, document, place),
+        excerpt=excerpt,
     )
     if graph.resolve(item) is None and item not in graph.statements and item not in graph.memories:
         return found

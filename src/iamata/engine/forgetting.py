@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import msgspec
+
 from iamata.engine import shown
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
-from iamata.errors import BadInput, NotFound
+from iamata.errors import BadInput, NotAllowed, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.forgetting import forgotten
 from iamata.formation.learned import echoes
@@ -18,7 +20,7 @@ from iamata.model.erasure import Erasable, Erasure, Hold, Proof
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Speaker, ToolCall, Turn
-from iamata.policy import access as policy
+from iamata.policy.view import sees_all, tells_nothing
 
 _TRIES = 20
 _ALL = 1_000_000
@@ -54,7 +56,7 @@ class Forgetting(Talking, Reading):
         access, subject = self._begin("erase", "decide", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
-        if access.withheld and shown.holds_hidden(self._graphs.held(patient), id, policy.visible(access)):
+        if shown.is_hidden(self._graphs.held(patient), id, self._graphs.seen(patient, access).hidden):
             raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"
         try:
@@ -98,12 +100,16 @@ class Forgetting(Talking, Reading):
         file of the database for the bodies themselves; before, when they must be found, and after, when nothing may.
 
         Of a part the words may stand elsewhere in what is held of the patient; then they are found there, rightly.
-        Raises as `erase`, and NotFound for a patient who is not registered.
+        Raises as `erase`, NotFound for a patient who is not registered, and NotAllowed for a reader from whom anything
+        may be withheld and who names words: those would be looked for in what is hidden, too.
         """
         whole = kind is Erasable.PATIENT
-        access, _ = self._begin(
-            "delete_patient" if whole else "erase", "write" if whole else "decide", access, patient_subject(patient)
-        )
+        verb, act = ("delete_patient", "write") if whole else ("erase", "decide")
+        access, subject = self._begin(verb, act, access, patient_subject(patient))
+        if words and not sees_all(access):  # what is found is told of everything held, the hidden with it
+            reasons = ("something-may-be-withheld",)
+            self._audit(verb, access, subject, allowed=False, reasons=reasons)
+            raise NotAllowed(reasons=reasons)
         self._registered(patient)
         there = self._store.look(patient, words)
         erased = self.delete_patient(patient, access=access) if whole else self.erase(patient, kind, id, access=access)
@@ -163,10 +169,15 @@ class Forgetting(Talking, Reading):
         return lifting
 
     def holds(self, patient: str, *, access: Access | None = None) -> list[Hold]:
-        """Every hold on the patient and every lifting, the earliest first."""
+        """Every hold on the patient and every lifting, the earliest first; without a reason that speaks of what is hidden
+        from this reader."""
         access, subject = self._begin("holds", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.holds(patient)
+        view = self._graphs.seen(patient, access).view
+        found = [
+            each if tells_nothing(view, each.reason) else msgspec.structs.replace(each, reason="")
+            for each in self._store.holds(patient)
+        ]
         self._audit("holds", access, subject, tuple(each.id for each in found))
         return found
 

@@ -21,6 +21,7 @@ from iamata.engine.retaining import Retaining
 from iamata.errors import InvalidValue
 from iamata.model.audit import DoorName
 from iamata.policy.retention import Policy, read_policy
+from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
@@ -47,6 +48,7 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
         door: DoorName = DoorName.PYTHON,
+        privacy: Privacy | None = None,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
@@ -59,6 +61,8 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
+        `privacy` says which sources are trusted for consents or are programs of 42 CFR Part 2, where this is, and its
+        time zone; by default no source is trusted to widen access, and no place is known.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
         the audit log says of requests that name no other.
         """
@@ -75,6 +79,7 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
             model_for=tasks_of(model_for),
             door=door,
             retention=policy,
+            privacy=privacy,
         )
 
     def close(self) -> None:

@@ -34,6 +34,7 @@ from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Session
 from iamata.policy import access as policy
+from iamata.policy.view import sees_all, session_without, tells_nothing
 from iamata.terminology.tables import knowledge_version
 
 _ALL = 1_000_000
@@ -52,6 +53,7 @@ class Reading(Door):
         else:
             mine = [row for id in sorted(access.patients) if (row := self._store.patient(id)) is not None]
             rows, total = mine[page * per_page : (page + 1) * per_page], len(mine)
+        rows = [self._as_seen(row, access) for row in rows]
         self._audit("patients", access, None, tuple(row.id for row in rows))
         return rows, total
 
@@ -61,8 +63,19 @@ class Reading(Door):
         row = self._store.patient(patient)
         if row is None:
             raise NotFound(what="patient", id=patient)
+        row = self._as_seen(row, access)
         self._audit("patient", access, subject)
         return row
+
+    def _as_seen(self, row: PatientRow, access: Access) -> PatientRow:
+        """The registration with the version and the last change that the reader may know of."""
+        if sees_all(access):
+            return row
+        try:
+            held = self._graphs.seen(row.id, access).held
+        except NotFound:  # erased meanwhile
+            return row
+        return msgspec.structs.replace(row, version=held.version, updated_at=shown.last_change(held, row.created_at))
 
     def graph(
         self,
@@ -95,7 +108,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
-        return Listing(path, nodes, stamp_of(loaded.graph, access).digest)
+        return Listing(path, nodes, stamp_of(loaded.graph, loaded.seen.view.key).digest)
 
     def read(
         self,
@@ -119,7 +132,7 @@ class Reading(Door):
             format=format,
             token_budget=token_budget,
             count=token_counter(),
-            stamp=stamp_of(loaded.graph, access).digest,
+            stamp=stamp_of(loaded.graph, loaded.seen.view.key).digest,
         )
         self._remember_shown(subject.id, page.text)
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
@@ -181,7 +194,7 @@ class Reading(Door):
                 entries += self._store.entries(other)
         stamp = stamp_of(
             loaded.graph,
-            access,
+            loaded.seen.view.key,
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
             entries=entries,
@@ -197,6 +210,7 @@ class Reading(Door):
             stamp=stamp.digest,
             mint=self._graphs.mint(subject.id),
         )
+        context = shown.labelled(context, loaded.graph)
         reference = canonical_bytes(
             {
                 "request": request,
@@ -227,8 +241,14 @@ class Reading(Door):
         """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
+        held = self._graphs.held(patient)
+        shows = shown.places(held, loaded.seen.hidden)
+
+        def clean(text: str) -> bool:
+            return tells_nothing(loaded.seen.view, text)
+
         try:
-            found = explained(self._store, loaded, item, task=task, access=access)
+            found = explained(self._store, loaded, item, task=task, access=access, shows=shows, clean=clean)
         except Gone:
             raise
         except NotFound:
@@ -302,9 +322,10 @@ class Reading(Door):
         """A page of what was submitted, newest first, and how many match."""
         access, subject = self._begin("receipts", "read", access, patient_subject(patient))
         self._registered(patient)
-        if access.withheld:  # what is hidden is taken out before anything is counted
+        seen = self._graphs.seen(patient, access)
+        if seen.hidden:  # what is hidden is taken out before anything is counted
             all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
-            mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
+            mine = shown.receipts_for(all, self._graphs.held(patient), seen.hidden)
             found = mine[page * per_page : (page + 1) * per_page], len(mine)
         else:
             found = self._store.receipts(patient, statuses=statuses, offset=page * per_page, limit=per_page)
@@ -316,8 +337,9 @@ class Reading(Door):
         access, subject = self._begin("receipt", "read", access, patient_subject(patient))
         self._registered(patient)
         found = self._store.receipt(patient, ingestion)
-        if found is not None and access.withheld:
-            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
+        hidden = self._graphs.seen(patient, access).hidden
+        if found is not None and hidden:
+            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), hidden)), None)
         if found is None:
             raise NotFound(what="ingestion", id=ingestion)
         self._audit("receipt", access, subject, (ingestion,))
@@ -330,6 +352,8 @@ class Reading(Door):
         access, subject = self._begin("session", "read", access, patient_subject(patient))
         self._registered(patient)
         found = self._store.session(patient, session)
+        if found is not None:
+            found = session_without(found, self._graphs.seen(patient, access).hidden)
         if found is None:
             raise self._absent(patient, Erasable.SESSION, session, access)
         if known_at is not None and found.created_at > known_at:
@@ -353,7 +377,10 @@ class Reading(Door):
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
         body = self._store.document_body(patient, document) if found else None
-        if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
+        seen = self._graphs.seen(patient, access)
+        if found is None or body is None or shown.holds_hidden(held, document, seen.hidden):
+            raise NotFound(what="document", id=document)
+        if not tells_nothing(seen.view, body.decode("utf-8", "replace")):  # nor what was not understood of it
             raise NotFound(what="document", id=document)
         if shown.is_retracted(held, found):
             raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)

@@ -1,21 +1,17 @@
-"""May this principal do this to this subject, and which items exist for it? Default deny; every answer has its reasons.
+"""May this principal do this to this subject? Default deny; every answer has its reasons.
 
-Access comes before the fold: an item with a withheld label does not exist for the reader, in no text, count or weight.
+Not here: which items of a patient exist for the reader (`view`).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import msgspec
 
 from iamata.errors import NotAllowed, NotFound
 from iamata.model.access import Access, PrincipalKind
-from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.scope import Scope, Subject
-from iamata.model.statement import Label
 
-POLICY_VERSION = "local/1"
+POLICY_VERSION = "local/2"
 _READS = "read"
 _WRITES = "write"
 _AUDITS = "audit"
@@ -77,16 +73,3 @@ def require(access: Access, act: str, subject: Subject | None) -> Decision:
     if subject is not None and subject.scope is Scope.PATIENT and act == _READS:
         raise NotFound(what="patient", id=subject.id)
     raise NotAllowed(reasons=decision.reasons)
-
-
-def visible(access: Access) -> Callable[[tuple[Label, ...]], bool]:
-    """Does an item with these labels exist for this reader?"""
-    withheld = access.withheld
-    if not withheld:
-        return lambda labels: True
-    return lambda labels: withheld.isdisjoint(labels)
-
-
-def view_key(access: Access) -> str:
-    """Readers with the same key see the same items."""
-    return content_digest(canonical_bytes(sorted(map(str, access.withheld))))[:16] if access.withheld else "all"

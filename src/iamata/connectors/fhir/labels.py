@@ -20,12 +20,7 @@ _MARK = INLINE_LABEL.encode()
 def security(resource: Json, canonical: bytes) -> set[Label]:
     """`meta.security`, inline labels, and what a document says of its confidentiality. `canonical` are the bytes of the
     resource, looked through for inline labels only where they can be."""
-    found = set()
-    meta = resource.get("meta")
-    if meta is not None:
-        for _index, label in objects(mapping(meta, "meta"), "security"):
-            if code := string(label, "code"):
-                found.add(Label(string(label, "system"), code))
+    found = tagged(resource)
     found |= {Label(system, code) for _path, system, code in inline_labels(resource, canonical)}
     if resource["resourceType"] == "Composition" and (code := string(resource, "confidentiality")):
         found.add(Label(_CONFIDENTIALITY, code))
@@ -36,6 +31,17 @@ def security(resource: Json, canonical: bytes) -> set[Label]:
                     found.add(Label(string(label, "system"), code))
             if not concept.get("coding") and not string(concept, "text"):
                 raise WrongShape(f"securityLabel/{index}", "label")
+    return found
+
+
+def tagged(resource: Json) -> set[Label]:
+    """`meta.security` alone: of a bundle what holds for everything in it."""
+    found = set()
+    meta = resource.get("meta")
+    if meta is not None:
+        for _index, label in objects(mapping(meta, "meta"), "security"):
+            if code := string(label, "code"):
+                found.add(Label(string(label, "system"), code))
     return found
 
 

@@ -40,6 +40,7 @@ def agent(id: str = "mcp", *, patient: str | None = None, may_write: bool = True
         on_behalf_of="local",
         patients=None if patient is None else frozenset({patient}),
         may_write=may_write,
+        for_owner=True,
     )
 
 
