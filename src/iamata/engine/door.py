@@ -133,8 +133,8 @@ class Door:
             raise NotFound(what="patient", id=patient)
 
     def _absent(self, patient: str, kind: Erasable, id: str, access: Access) -> NotFound:
-        """There is none, or it was erased. For a reader from whom anything may be hidden it never was: which of what was
-        erased they could have seen cannot be told any more."""
+        """There is none, or it was erased. For a reader from whom anything may be hidden it never was: which of
+        what was erased they could have seen cannot be told any more."""
         if sees_all(access) and self._store.erased(patient, kind, id) is not None:
             return Gone(f"{kind} {id!r} was erased", what=kind, id=id)
         return NotFound(what=kind, id=id)

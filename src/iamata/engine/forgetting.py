@@ -43,7 +43,7 @@ class Forgetting(Talking, Reading):
             raise
         self._drop(patient)
         self._audit("delete_patient", access, subject, (erased.id,) if erased else ())
-        return erased
+        return erased and _told(erased, access)
 
     def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
         """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
@@ -69,7 +69,7 @@ class Forgetting(Talking, Reading):
                 raise
             raise self._absent(patient, kind, id, access) from None
         self._audit("erase", access, subject, (erased.id, id))
-        return erased
+        return _told(erased, access)
 
     def _erase_part(self, patient: str, kind: Erasable, id: str, by: str) -> Erasure:
         """Raises NotFound, and Conflict while a hold stands."""
@@ -101,12 +101,12 @@ class Forgetting(Talking, Reading):
 
         Of a part the words may stand elsewhere in what is held of the patient; then they are found there, rightly.
         Raises as `erase`, NotFound for a patient who is not registered, and NotAllowed for a reader from whom anything
-        may be withheld and who names words: those would be looked for in what is hidden, too.
+        may be hidden: the words are looked for in that, too.
         """
         whole = kind is Erasable.PATIENT
         verb, act = ("delete_patient", "write") if whole else ("erase", "decide")
         access, subject = self._begin(verb, act, access, patient_subject(patient))
-        if words and not sees_all(access):  # what is found is told of everything held, the hidden with it
+        if not sees_all(access):  # what is found and counted is told of everything held, the hidden with it
             reasons = ("something-may-be-withheld",)
             self._audit(verb, access, subject, allowed=False, reasons=reasons)
             raise NotAllowed(reasons=reasons)
@@ -169,8 +169,8 @@ class Forgetting(Talking, Reading):
         return lifting
 
     def holds(self, patient: str, *, access: Access | None = None) -> list[Hold]:
-        """Every hold on the patient and every lifting, the earliest first; without a reason that speaks of what is hidden
-        from this reader."""
+        """Every hold on the patient and every lifting, the earliest first; without a reason that speaks of what this
+        reader may not see."""
         access, subject = self._begin("holds", "read", access, patient_subject(patient))
         self._registered(patient)
         view = self._graphs.seen(patient, access).view
@@ -205,6 +205,12 @@ class Forgetting(Talking, Reading):
         self._graphs.forget(patient)
         with self._lock:
             self._told.clear()
+
+
+def _told(receipt: Erasure, access: Access) -> Erasure:
+    """The receipt for this reader: how much went, and so the signature over it, is for who sees everything. The whole
+    one lies in the ledger."""
+    return receipt if sees_all(access) else msgspec.structs.replace(receipt, counts=(), key="", signature="")
 
 
 def _runs(text: str) -> set[str]:

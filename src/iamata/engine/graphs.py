@@ -28,7 +28,6 @@ from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
 from iamata.model.stamp import Moment
 from iamata.model.statement import Label
-from iamata.policy.sensitivity import Sensitive
 from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, Store
 from iamata.terminology.synonyms import drug_names, synonyms
@@ -134,11 +133,15 @@ class Graphs:
 
     def seen(self, patient: str, access: Access) -> Seen:
         """What this reader may see of everything stored, now. Raises NotFound for an unknown patient."""
-        return self._sight.seen(self.held(patient), access, self._clock())
+        return self._seen(*self._current(patient), access)
 
-    def labels(self, patient: str) -> Sensitive:
-        """The labels of everything stored of the patient, those that rules give among them."""
-        return self._sight.labels(self.held(patient))
+    def _seen(self, held: Held, born: datetime, access: Access) -> Seen:
+        def reading() -> tuple[Mentions, IdMint]:
+            with self._lock:
+                mentions = self._mentions_of(held.subject.id, born)
+            return mentions, self.mint(held.subject.id)
+
+        return self._sight.seen(held, access, self._clock(), reading)
 
     def _current(self, patient: str) -> tuple[Held, datetime]:
         """What is held, and when this patient was registered: an erased one that is registered again is another."""
@@ -172,7 +175,7 @@ class Graphs:
         """The graph that this reader may see at this moment."""
         held, born = self._current(patient)
         with uncollected():
-            seen = self._sight.seen(held, access, self._clock())
+            seen = self._seen(held, born, access)
         view = f"{seen.digest} {terminologies.in_use()}"
         key = (patient, born, held.version, f"{seen.view.key} {view}", moment)
         with self._lock:

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from iamata.formation import pipeline
+from iamata.formation.attribution import Resolver
+from iamata.formation.mentioned import Mentions as Reads
 from iamata.formation.recorded.rulings import in_force
 from iamata.formation.recorded.supersession import deleted, superseded
+from iamata.formation.references import Directory
 from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
+from iamata.model.attribution import Role
 from iamata.model.clinical_time import ClinicalTime
 from iamata.model.consent import RULES_FIELD
 from iamata.model.graph import Held
-from iamata.model.identifiers import canonical_bytes, content_digest
+from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.ruling import RecordRef, RulingKind
+from iamata.model.sighting import Rereading
 from iamata.model.stamp import Moment
 from iamata.model.statement import Kind, Statement
 from iamata.policy import view as policy
@@ -31,6 +36,8 @@ from iamata.policy.consent import Directive, directive, standing
 from iamata.policy.sensitivity import Sensitive, sensitive
 from iamata.policy.view import About, Hidden, Privacy, View
 
+Reading = Callable[[], tuple[Reads, IdMint]]
+Mentioned = dict[tuple[str, Role], tuple[Statement, ...]]
 # Views of one patient that are kept at once.
 MOST_VIEWS: Final = 16
 # Whatever was received counts: no clinical moment has a part in it.
@@ -49,8 +56,10 @@ class Seen(msgspec.Struct, frozen=True):
 class _Patient:
     """What was worked out of one patient's version."""
 
-    def __init__(self, held: Held, sensitive: Sensitive, about: About) -> None:
+    def __init__(self, held: Held, read: Mentioned, sensitive: Sensitive, about: About) -> None:
         self.held = held
+        self.read = read
+        self.mentions = {passage: found for (passage, _role), found in read.items()}
         self.sensitive = sensitive
         self.about = about
         self.views: OrderedDict[str, Seen] = OrderedDict()
@@ -64,18 +73,19 @@ class Sight:
         self._patients: dict[str, _Patient] = {}
         self._lock = threading.Lock()
 
-    def seen(self, held: Held, access: Access, now: datetime) -> Seen:
-        """What this reader may see of all that is held, now (whatever moment is read: today's access applies)."""
+    def seen(self, held: Held, access: Access, now: datetime, reading: Reading) -> Seen:
+        """What this reader may see of all that is held, now (whatever moment is read: today's access applies).
+        `reading` gives what passages of this patient were found to mention, and the mint of its ids."""
         if policy.sees_all(access):
             return Seen(View(), held, Hidden(), policy.EVERYTHING)
-        of = self._patient(held)
+        of = self._patient(held, reading)
         view = policy.view_of(access, of.about, now, self._privacy)
         with self._lock:
             found = of.views.get(view.key)
             if found is not None:
                 of.views.move_to_end(view.key)
                 return found
-        hidden = policy.hidden(view, held, of.sensitive)
+        hidden = policy.hidden(view, held, of.sensitive, of.mentions)
         told = [sorted(each) for each in (hidden.items, hidden.sessions, hidden.documents, hidden.names)]
         digest = content_digest(canonical_bytes(told))[:16]
         made = Seen(view, policy.without(held, hidden), hidden, digest)
@@ -85,23 +95,40 @@ class Sight:
                 of.views.popitem(last=False)
         return made
 
-    def labels(self, held: Held) -> Sensitive:
-        """The labels of everything held of the patient."""
-        return self._patient(held).sensitive
-
     def forget(self, patient: str) -> None:
         with self._lock:
             self._patients.pop(patient, None)
 
-    def _patient(self, held: Held) -> _Patient:
+    def _patient(self, held: Held, reading: Reading) -> _Patient:
         with self._lock:
             known = self._patients.get(held.subject.id)
         if known is not None and known.held is held:
             return known
-        made = _Patient(held, sensitive(held, known.sensitive if known else None), about(held, self._privacy))
+        read = mentions(held, *reading(), known.read if known else {})
+        told = {passage: found for (passage, _role), found in read.items()}
+        labels = sensitive(held, known.sensitive if known else None, told)
+        made = _Patient(held, read, labels, about(held, self._privacy))
         with self._lock:
             self._patients[held.subject.id] = made
         return made
+
+
+def mentions(held: Held, reads: Reads, mint: IdMint, before: Mentioned) -> Mentioned:
+    """What each passage mentions, by its id and by whose words it is: of every reading, still said or not, since it
+    stands in the text all the same."""
+    readings: tuple[Held | Rereading, ...] = (held, *held.rereadings)
+    passages = {p.id: p for each in readings for p in each.passages}
+    if not passages:
+        return {}
+    statements = as_read(held, None).statements
+    resolver = Resolver(statements, Directory(statements), dict(held.sources))
+    found: Mentioned = {}
+    for passage in passages.values():
+        by = resolver.resolve(pipeline.as_statement(passage))
+        key = passage.id, by.author.role
+        kept = before.get(key)
+        found[key] = reads.of(passage, by, mint) if kept is None else kept
+    return found
 
 
 def about(held: Held, privacy: Privacy) -> About:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -67,14 +68,22 @@ class Sensitive(msgspec.Struct, frozen=True):
         return self.labels.get(id, _NONE)
 
 
-def sensitive(held: Held, before: Sensitive | None = None) -> Sensitive:
-    """The labels of everything held, whatever was read of it and when."""
-    return _Labelling(before.texts if before is not None else {}).of(held)
+def sensitive(
+    held: Held,
+    before: Sensitive | None = None,
+    mentions: Mapping[str, tuple[Statement, ...]] = MappingProxyType({}),
+) -> Sensitive:
+    """The labels of everything held, whatever was read of it and when. `mentions` are what its passages mention, by
+    their ids: a passage carries the labels of that too."""
+    return _Labelling(before.texts if before is not None else {}, mentions).of(held)
 
 
 class _Labelling:
-    def __init__(self, known: Mapping[str, Labels]) -> None:
+    def __init__(
+        self, known: Mapping[str, Labels], mentions: Mapping[str, tuple[Statement, ...]] = MappingProxyType({})
+    ) -> None:
         self._known = known
+        self._mentions = mentions
         self._words: dict[str, Labels] = {}
         self._concepts: dict[CodedText, Labels] = {}
         self._texts: dict[str, Labels] = {}
@@ -90,6 +99,8 @@ class _Labelling:
             _add(own, statement.id, frozenset(statement.labels))
         for passage in passages.values():
             _add(ruled, passage.id, self.once(passage.id, passage))
+            for mention in self._mentions.get(passage.id, ()):
+                _add(ruled, passage.id, self._statement(mention))
             _add(own, passage.id, frozenset(passage.labels))
         _join_records(statements.values(), passages.values(), own)
         _join_records(statements.values(), passages.values(), ruled)
@@ -184,6 +195,17 @@ def of_shown(items: Iterable[Statement | Passage | Memory]) -> Labels:
     ranked = [each for each in found if (said := security.meaning(each)) is not None and said.rank >= 0]
     highest = security.rank(ranked)
     return found - {each for each in ranked if security.rank([each]) < highest}
+
+
+def each_of(items: Iterable[Statement | Memory]) -> dict[str, Labels]:
+    """As `of_shown` of each of these alone, by id."""
+    labelling = _Labelling({})
+    return {
+        item.id: labelling.memory(item)
+        if isinstance(item, Memory)
+        else frozenset(item.labels) | labelling.once(item.id, item)
+        for item in items
+    }
 
 
 def of_texts(texts: Iterable[str]) -> Labels:

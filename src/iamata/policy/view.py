@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from datetime import UTC, datetime, tzinfo
 from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -23,6 +24,7 @@ from iamata.model.graph import Held
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.memory import MemoryKind
 from iamata.model.passage import Passage
+from iamata.model.roots import copied, root_of_memory
 from iamata.model.ruling import RecordRef, Ruling
 from iamata.model.session import Session, Speaker
 from iamata.model.sighting import Rereading
@@ -47,6 +49,7 @@ _ADULT: Final = 18
 _NOTHING: Final = Matter()
 # Records that are there for their text.
 _TEXTS: Final = frozenset({Kind.DOCUMENT, Kind.LIST, Kind.COMMUNICATION})
+Mentions = Mapping[str, tuple[Statement, ...]]
 _DENIABLE: Final = frozenset({Kind.ALLERGY, Kind.CONDITION, Kind.MEDICATION, Kind.PREGNANCY, Kind.FAMILY_HISTORY})
 _MEMORY_OF: Final = {Kind.ALLERGY: MemoryKind.ALLERGY, Kind.CONDITION: MemoryKind.CONDITION}
 
@@ -147,11 +150,12 @@ def view_of(access: Access, about: About, now: datetime, privacy: Privacy) -> Vi
     )
 
 
-def hidden(view: View, held: Held, sensitive: Sensitive) -> Hidden:
-    """What of everything held does not exist under this view."""
+def hidden(view: View, held: Held, sensitive: Sensitive, mentions: Mentions = MappingProxyType({})) -> Hidden:
+    """What of everything held does not exist under this view; `mentions` are what its passages mention, by their
+    ids."""
     if view.sees_all:
         return Hidden()
-    return _Hiding(view, sensitive).of(held)
+    return _Hiding(view, sensitive, mentions).of(held)
 
 
 def labels_hide(view: View, labels: frozenset[Label]) -> bool:
@@ -171,9 +175,10 @@ def tells_nothing(view: View, text: str) -> bool:
 
 
 class _Hiding:
-    def __init__(self, view: View, sensitive: Sensitive) -> None:
+    def __init__(self, view: View, sensitive: Sensitive, mentions: Mentions = MappingProxyType({})) -> None:
         self._view = view
         self._sensitive = sensitive
+        self._mentions = mentions
         self._verdict: Verdict | None = None
         self._by_labels: dict[tuple[frozenset[Label], bool], bool] = {}
         self._part2 = security.label(PART_2)
@@ -187,7 +192,7 @@ class _Hiding:
         items = {id for id, s in statements.items() if not self._sees(s, str(s.kind))}
         items |= {id for id, p in passages.items() if not self._sees(p, _PASSAGE)}
         items |= _emptied(statements.values(), passages.values(), items)
-        items |= _contradicted(statements, items)
+        items |= _contradicted(statements, self._mentions, items)
         sessions = {each.id for each in held.sessions if self._is_hidden_session(each)}
         for session in held.sessions:
             items |= {m.id for m in session.messages if session.id in sessions or not self._hears(m.id)}
@@ -195,6 +200,8 @@ class _Hiding:
             if memory.session in sessions or memory.message in items or not self._hears(memory.id):
                 items.add(memory.id)
         items |= set(_denials_spoken(held, statements, items))
+        items |= _copies(held, statements.values(), passages.values(), items)
+        items |= _emptied(statements.values(), passages.values(), items)
         told = [each.id for each in held.documents]
         told += [each.id for each in held.rulings]
         told += [each.id for each in held.adjudications]
@@ -230,7 +237,9 @@ class _Hiding:
             return False
         if not view.directives:
             return not self._labels_hide(labels)
-        return self._allowed(_NOTHING if self._plain else matter_of(item, labels), labels)
+        return self._allowed(
+            _NOTHING if self._plain else matter_of(item, labels, self._mentions.get(item.id, ())), labels
+        )
 
     def _allowed(self, matter: Matter, labels: frozenset[Label]) -> bool:
         """Do consents and labels allow it?"""
@@ -400,23 +409,47 @@ def _emptied(statements: Iterable[Statement], passages: Iterable[Passage], hidde
     }
 
 
-def _contradicted(statements: Mapping[str, Statement], hidden: Set[str]) -> set[str]:
-    """The visible denials that a hidden affirmation contradicts: "no known …" of its kind, or the same thing denied."""
+def _contradicted(statements: Mapping[str, Statement], mentions: Mentions, hidden: Set[str]) -> set[str]:
+    """The visible denials that a hidden affirmation contradicts: "no known …" of its kind, or the same thing denied.
+    What a passage mentions affirms and denies as a record does."""
+    said = [(id, (statement,)) for id, statement in statements.items()] + list(mentions.items())
     affirmed: dict[Kind, set[str]] = {}
-    for id in hidden:
-        statement = statements.get(id)
-        if statement is not None and statement.kind in _DENIABLE and statement.polarity is Polarity.AFFIRMED:
-            affirmed.setdefault(statement.kind, set()).update(_keys(statement))
+    for id, told in said:
+        for statement in told if id in hidden else ():
+            if statement.kind in _DENIABLE and statement.polarity is Polarity.AFFIRMED:
+                affirmed.setdefault(statement.kind, set()).update(_keys(statement))
     if not affirmed:
         return set()
-    return {
-        id
-        for id, statement in statements.items()
-        if id not in hidden
-        and statement.kind in affirmed
-        and _denies(statement)
-        and (negation(statement.concept) is not None or affirmed[statement.kind] & _keys(statement))
-    }
+
+    def contradicts(statement: Statement) -> bool:
+        if statement.kind not in affirmed or not _denies(statement):
+            return False
+        return negation(statement.concept) is not None or bool(affirmed[statement.kind] & _keys(statement))
+
+    return {id for id, told in said if id not in hidden and any(map(contradicts, told))}
+
+
+def _copies(held: Held, statements: Iterable[Statement], passages: Iterable[Passage], hidden: Set[str]) -> set[str]:
+    """What came back from an export of what is hidden, with its texts and with what says only who said it: a copy may
+    have lost its labels on the way, or its source. One of several things is hidden with any of them."""
+    copies = {s.id: (s, roots) for s in statements if (roots := copied(s))}
+    if not copies:
+        return set()
+    gone = {s.digest for s in statements if s.id in hidden}
+    gone |= {root_of_memory(memory) for memory in held.memories if memory.id in hidden}
+    back = [s for s, roots in copies.values() if s.id in hidden or not gone.isdisjoint(roots)]
+    if not back:
+        return set()
+    seen = {each.item: each.url for reading in _readings(held) for each in reading.sightings if each.url}
+    names = {(s.source, name) for s in back for name in (s.provenance.record.reference, seen.get(s.id, "")) if name}
+    keys = {(s.source, s.provenance.record.key) for s in back if s.provenance.record.key}
+    found = {s.id for s in back}
+    for statement in statements:
+        if statement.kind is Kind.PROVENANCE:
+            targets = [r for r in statement.references if r.element.partition("/")[0] == "target"]
+            if targets and all((statement.source, r.reference) in names for r in targets):
+                found.add(statement.id)
+    return found | {p.id for p in passages if (p.provenance.source, p.provenance.record.key) in keys}
 
 
 def _denies(statement: Statement) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from iamata.connectors.fhir.decoding import Root
-from iamata.connectors.fhir.labels import tagged
+from iamata.connectors.fhir.labels import spread
 from iamata.connectors.fhir.mappings import MAPPINGS
 from iamata.connectors.fhir.r5 import Rewritten, sent_path
 from iamata.connectors.fhir.values import Json, WrongShape, first_code, identifiers, mapping, objects, string
@@ -110,7 +110,7 @@ def ignored(kind: str, place: str, reason: Reason, *, label: str = "", detail: s
 def _resource(value: Json, place: str, full_url: str, found: Entries, around: tuple[Label, ...] = ()) -> None:
     if value["resourceType"] == "Bundle":
         try:
-            labels = tuple(sorted({*around, *tagged(value)}))
+            labels = tuple(sorted({*around, *spread(value)}))
         except WrongShape as wrong:  # what restricts it cannot be read: nothing of it is
             found.lines.append(unusable_shape(value, place, wrong))
             return

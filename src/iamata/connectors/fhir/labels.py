@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from iamata.connectors.fhir.values import Json, WrongShape, mapping, objects, string
+from iamata.model.roots import EXPORT_TAG
 from iamata.model.statement import Label
 
 INLINE_LABEL = "http://hl7.org/fhir/uv/security-label-ds4p/StructureDefinition/extension-inline-sec-label"
@@ -35,7 +36,7 @@ def security(resource: Json, canonical: bytes) -> set[Label]:
 
 
 def tagged(resource: Json) -> set[Label]:
-    """`meta.security` alone: of a bundle what holds for everything in it."""
+    """`meta.security` alone."""
     found = set()
     meta = resource.get("meta")
     if meta is not None:
@@ -43,6 +44,24 @@ def tagged(resource: Json) -> set[Label]:
             if code := string(label, "code"):
                 found.add(Label(string(label, "system"), code))
     return found
+
+
+def spread(bundle: Json) -> set[Label]:
+    """What a bundle says of everything in it. An export of ours labels its resources one by one, and the bundle with
+    all of these together: that holds for each of them only where none has a label left."""
+    found = tagged(bundle)
+    if not found:
+        return found
+    tags = objects(mapping(bundle["meta"], "meta"), "tag")
+    ours = any(string(tag, "system") == EXPORT_TAG for _index, tag in tags)
+    entries = bundle.get("entry")
+    return set() if ours and isinstance(entries, list) and any(map(_has_labels, entries)) else found
+
+
+def _has_labels(entry: Any) -> bool:
+    resource = entry.get("resource") if isinstance(entry, dict) else None
+    meta = resource.get("meta") if isinstance(resource, dict) else None
+    return isinstance(meta, dict) and bool(meta.get("security"))
 
 
 def inline_labels(resource: Json, canonical: bytes) -> Iterator[tuple[str, str, str]]:
