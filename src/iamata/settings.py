@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
+from zoneinfo import available_timezones
 
 import msgspec
 
@@ -59,6 +60,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `model_private` (IAMATA_MODEL_PRIVATE): host names or networks, separated by commas, that may be private.
     - `model_timeout_s` (IAMATA_MODEL_TIMEOUT_S): how long one request may take, in seconds.
     - `model_attempts` (IAMATA_MODEL_ATTEMPTS): how often a request is tried that another attempt may mend.
+    - `consent_sources` (IAMATA_CONSENT_SOURCES): the sources, separated by commas, that are trusted for consents: what
+      theirs permit counts. A consent of any other source can only narrow, until an operator verifies it.
+    - `part2_sources` (IAMATA_PART2_SOURCES): the sources that are programs of 42 CFR Part 2: all that they send is
+      labelled so.
+    - `jurisdiction` (IAMATA_JURISDICTION): where this is (`US-CA`), for the rules on proxies of the young.
+    - `time_zone` (IAMATA_TIME_ZONE): the local time (`Europe/Zurich`) in which the dates of a consent begin and end.
     - `build_sha`, `build_date` (IAMATA_BUILD_SHA, IAMATA_BUILD_DATE): what `GET /` says of the running build.
 
     Not a field here, because it names no behaviour of the server: the command line reads IAMATA_KEYS, the folder of the
@@ -98,6 +105,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model_private: str = ""
     model_timeout_s: float = 30.0
     model_attempts: int = 3
+    consent_sources: str = ""
+    part2_sources: str = ""
+    jurisdiction: str = ""
+    time_zone: str = ""
     build_sha: str = "unknown"
     build_date: str = "unknown"
 
@@ -122,6 +133,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue("auth_skew_s (IAMATA_AUTH_SKEW_S) is 0 to 300")
         if self.hosts and not self.tokens:
             raise InvalidValue("hosts (IAMATA_HOSTS) needs tokens: set auth_issuer (IAMATA_AUTH_ISSUER)")
+
+        if self.time_zone and self.time_zone not in available_timezones():
+            raise InvalidValue("time_zone (IAMATA_TIME_ZONE) is no time zone of the IANA database")
         if self.model_timeout_s <= 0 or self.model_attempts < 1:
             raise InvalidValue(
                 "model_timeout_s (IAMATA_MODEL_TIMEOUT_S) is more than 0, "

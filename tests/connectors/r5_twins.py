@@ -287,12 +287,8 @@ def _consent(new: Json) -> None:
         new.setdefault("category", []).append(new.pop("scope"))
     if "policyRule" in new:
         new["regulatoryBasis"] = [new.pop("policyRule")]
-    provision = new.pop("provision", None)
-    if provision:
-        if "type" not in provision:
-            raise NoTwin("Consent.decision stands in the policy")
-        new["decision"] = provision.pop("type")
-        new["provision"] = [provision]
+    if "provision" in new:
+        raise NoTwin("R5's decision is the base, which R4 has in policyRule, and its provisions have no type")
     for name in ("sourceAttachment", "sourceReference"):
         if name in new:
             new[name] = [new[name]]

@@ -60,4 +60,4 @@ def test_the_first_row_that_holds_decides_an_aspect() -> None:
 
 
 def test_the_reader_names_its_version() -> None:
-    assert READER == "hl7v2/2"
+    assert READER == "hl7v2/3"

@@ -154,7 +154,10 @@ UNREVIEWED = {
     "drug_forms": 9,
     "kb_kinds": 20,
     "link_rules": 51,
+    "proxy_rules": 1,
     "route_groups": 2,
+    "sensitivity_codes": 4,
+    "sensitivity_words": 5,
     "vaccine_names": 6,
 }
 

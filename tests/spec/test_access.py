@@ -270,10 +270,16 @@ def test_every_verb_takes_an_access_and_every_read_is_walked_here() -> None:
 
 
 def visible_one() -> bytes:
-    """Lisinopril 10 mg, glucose, "no known allergies"."""
+    """Lisinopril 10 mg, glucose."""
+    return bundle(order("10 mg"), result("Glucose", 90))
+
+
+def denial() -> bytes:
+    """That there is no known allergy: carries no label, and is hidden from those from whom the allergy is, because it
+    must not be read as current (design 08)."""
     none = allergy("No known allergies", id="nka")
     none["code"] = {"coding": [{"system": "http://snomed.info/sct", "code": "716186003"}], "text": "No known allergies"}
-    return bundle(order("10 mg"), result("Glucose", 90), none)
+    return json.dumps(none).encode()
 
 
 def hidden_resources() -> list[dict[str, Any]]:
@@ -298,8 +304,11 @@ def pair(open_engine: Any, clock: HandClock) -> tuple[Engine, Engine]:
         if engine is holding:
             body = json.dumps({"resourceType": "Bundle", "entry": [{"resource": r} for r in hidden_resources()]})
             engine.ingest("p", body.encode(), source=f"{CANARY} clinic", name=f"{CANARY}.json")
+            clock.wait(seconds=1)
+            engine.ingest("p", denial(), source="ehr")
         else:
-            engine.retract("p", "nobody")  # a change without content: the counters of both engines agree
+            engine.retract("p", "nobody")  # a change without content: a reader does not see that something came
+            clock.wait(seconds=1)
         clock.wait(minutes=1)
         engine.append("p", "s", [Turn(Speaker.PATIENT, "I stopped lisinopril.", said_at=NOW)])
         clock.wait(minutes=1)

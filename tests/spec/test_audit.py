@@ -400,7 +400,9 @@ def test_a_record_says_its_class_and_through_which_door_it_came(filled: Engine) 
 
 CLASSES = {
     **dict.fromkeys(("put_patient", "ingest", "append", "record_calls", "reread", "retract", "put_entry"), "write"),
-    **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold", "relate", "end_relation"), "decide"),
+    **dict.fromkeys(
+        ("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold", "relate", "end_relation"), "decide"
+    ),
     "break_glass": "break-glass",
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
     **dict.fromkeys(("erasures", "verify_erasure", "retention_preview"), "audit"),

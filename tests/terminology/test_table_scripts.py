@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tools.tables import icd10cm, indications, lab_units, monitoring, reactions, table
+from tools.tables import icd10cm, indications, lab_units, monitoring, reactions, security_labels, table
 
 from iamata.terminology import knowledge
 from iamata.terminology.tables import rows
@@ -263,3 +263,40 @@ def test_check_says_which_lines_differ_and_writes_nothing(capsys: Any) -> None:
     assert "- phosphate-serum-or-plasma\tcondition\tchronic-kidney-disease\tkdigo-mbd" in said
     assert "+ phosphate-serum-or-plasma\tcondition\tchronic-kidney-disease\tmsd-kidney" in said
     assert table.committed("kb_monitoring") == before
+
+
+def code_system(*concepts: str) -> str:
+    return f'<CodeSystem xmlns="http://hl7.org/fhir">{"".join(concepts)}</CodeSystem>'
+
+
+def concept(code: str, display: str, *parents: str, status: str = "active") -> str:
+    under = "".join(f'<property><code value="subsumedBy"/><valueCode value="{each}"/></property>' for each in parents)
+    told = f'<property><code value="status"/><valueCode value="{status}"/></property>'
+    return f'<concept><code value="{code}"/><display value="{display}"/>{told}{under}</concept>'
+
+
+def test_codes_of_labels_are_read_with_what_they_are_a_kind_of() -> None:
+    act = code_system(
+        concept("_ActInformationSensitivityPolicy", "x", "_InformationSensitivityPolicy"),
+        concept("SPI", "specially protected information sensitivity", "_ActInformationSensitivityPolicy"),
+        concept("SUD", "substance use disorder information sensitivity", "SPI"),
+        concept("NORDSLCD", "no redisclosure without consent directive", "RefrainPolicy", status="retired"),
+        concept("FFS", "something else"),
+    )
+    levels = ("unrestricted", "low", "moderate", "normal", "restricted", "very restricted")
+    named = [concept(code, name) for code, name in zip(security_labels.LEVELS, levels, strict=True)]
+    replaced = [concept(code, rows_of("v3-Confidentiality", code)["name"]) for code in security_labels.REPLACED]
+    reason = code_system(
+        concept("TREAT", "treatment", "PurposeOfUse"), concept("ETREAT", "Emergency Treatment", "TREAT")
+    )
+    built = lines(security_labels.build(act, code_system(*named, *replaced), reason))
+    assert set(built) <= set(lines(table.committed("security_labels")))
+    told = {tuple(line.split("\t")[:5]) for line in built}
+    assert ("v3-ActCode", "SUD", "sensitivity", "SUD", "SPI") in told
+    assert ("v3-ActCode", "NORDSLCD", "refrain", "NORDSCLCD", "-") in told
+    assert ("v3-ActReason", "ETREAT", "purpose", "ETREAT", "TREAT") in told
+    assert not any("FFS" in line for line in built)
+
+
+def rows_of(system: str, code: str) -> dict[str, str]:
+    return next(row for row in rows("security_labels") if (row["system"], row["code"]) == (system, code))

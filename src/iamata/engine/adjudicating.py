@@ -13,6 +13,7 @@ from iamata.model.model_answers import Adjudicated, Adjudication
 from iamata.model.scope import patient as patient_subject
 from iamata.model.statement import Statement
 from iamata.policy.outgoing import may_leave
+from iamata.policy.sensitivity import of_shown
 from iamata.ports import Answer, AnswerOutcome
 
 MOST_PAIRS = 20
@@ -52,7 +53,7 @@ class Adjudicating(Door):
             id = adjudication.answer_id(left, right, model.name, mint=mint)
             if not adjudication.may_be_asked(left, right):
                 counts["other_kinds"] += 1
-            elif not (may_leave(left.labels) and may_leave(right.labels)):
+            elif not (may_leave(of_shown([left])) and may_leave(of_shown([right]))):
                 counts["withheld"] += 1
             elif id in before:
                 counts["answered_before"] += 1

@@ -28,6 +28,7 @@ from iamata.policy import access as policy
 from iamata.policy.retention import Policy as Retention
 from iamata.policy.retention import shipped
 from iamata.policy.rules import Policy, packaged
+from iamata.policy.view import Privacy, sees_all
 from iamata.ports import KeyStore, LanguageModel, Store
 
 # What a verb does where it does not read.
@@ -93,9 +94,10 @@ class Door:
         retention: Retention | None = None,
         policy: Policy | None = None,
         acting: Access | None = None,
+        privacy: Privacy | None = None,
     ) -> None:
         self._store = store
-        self._graphs = Graphs(store, keys)
+        self._graphs = Graphs(store, keys, clock=clock, privacy=privacy)
         self._clock = clock
         self._ids = ids
         self._model = model
@@ -183,9 +185,9 @@ class Door:
             raise NotFound(what="patient", id=patient)
 
     def _absent(self, patient: str, kind: Erasable, id: str, access: Access) -> NotFound:
-        """There is none, or it was erased. For a reader from whom labels are withheld it never was: which of what was
-        erased they could have seen cannot be told any more."""
-        if not access.withheld and self._store.erased(patient, kind, id) is not None:
+        """There is none, or it was erased. For a reader from whom anything may be hidden it never was: which of
+        what was erased they could have seen cannot be told any more."""
+        if sees_all(access) and self._store.erased(patient, kind, id) is not None:
             return Gone(f"{kind} {id!r} was erased", what=kind, id=id)
         return NotFound(what=kind, id=id)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -23,8 +24,19 @@ from iamata.policy.rules import Policy
 from iamata.ports import Store
 
 
-def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Access, rules: Policy) -> Explanation:
-    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
+def explained(
+    store: Store,
+    loaded: Loaded,
+    item: str,
+    *,
+    task: str,
+    access: Access,
+    rules: Policy,
+    shows: Callable[[str, Place], bool],
+    clean: Callable[[str], bool],
+) -> Explanation:
+    """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task. `shows` says
+    whether the bytes at a place of a document may be shown, `clean` whether a text may."""
     graph = loaded.graph
     patient = graph.subject.id
     cited, item = item, _named(store, loaded, item)
@@ -32,6 +44,11 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
         return explanation.of_entry(entry)
     if item in graph.hidden:
         raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
+
+    def excerpt(document: Document, place: Place) -> str:
+        text = _excerpt(store, patient, document, place) if shows(document.id, place) else ""
+        return text if clean(text) else ""
+
     found = explanation.explain(
         graph,
         item,
@@ -39,7 +56,7 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
         summary=rendering.line(
             loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
         ),
-        excerpt=lambda document, place: _excerpt(store, patient, document, place),
+        excerpt=excerpt,
     )
     if graph.resolve(item) is None and item not in graph.statements and item not in graph.memories:
         return found

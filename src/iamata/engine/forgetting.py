@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import msgspec
+
 from iamata.engine import shown
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
-from iamata.errors import BadInput, NotFound
+from iamata.errors import BadInput, NotAllowed, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.forgetting import forgotten
 from iamata.formation.learned import echoes
@@ -18,7 +20,7 @@ from iamata.model.erasure import Erasable, Erasure, Hold, Proof
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Speaker, ToolCall, Turn
-from iamata.policy import access as policy
+from iamata.policy.view import sees_all, tells_nothing
 
 _TRIES = 20
 _ALL = 1_000_000
@@ -41,7 +43,7 @@ class Forgetting(Talking, Reading):
             raise
         self._drop(patient)
         self._audit("delete_patient", access, subject, (erased.id,) if erased else ())
-        return erased
+        return erased and _told(erased, access)
 
     def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
         """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
@@ -54,7 +56,7 @@ class Forgetting(Talking, Reading):
         access, subject = self._begin("erase", "erase", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
-        if access.withheld and shown.holds_hidden(self._graphs.held(patient), id, policy.visible(access)):
+        if shown.is_hidden(self._graphs.held(patient), id, self._graphs.seen(patient, access).hidden):
             raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"
         try:
@@ -67,7 +69,7 @@ class Forgetting(Talking, Reading):
                 raise
             raise self._absent(patient, kind, id, access) from None
         self._audit("erase", access, subject, (erased.id, id))
-        return erased
+        return _told(erased, access)
 
     def _erase_part(self, patient: str, kind: Erasable, id: str, by: str) -> Erasure:
         """Raises NotFound, and Conflict while a hold stands."""
@@ -98,10 +100,16 @@ class Forgetting(Talking, Reading):
         file of the database for the bodies themselves; before, when they must be found, and after, when nothing may.
 
         Of a part the words may stand elsewhere in what is held of the patient; then they are found there, rightly.
-        Raises as `erase`, and NotFound for a patient who is not registered.
+        Raises as `erase`, NotFound for a patient who is not registered, and NotAllowed for a reader from whom anything
+        may be hidden: the words are looked for in that, too.
         """
         whole = kind is Erasable.PATIENT
-        access, _ = self._begin("delete_patient" if whole else "erase", "erase", access, patient_subject(patient))
+        verb = "delete_patient" if whole else "erase"
+        access, subject = self._begin(verb, "erase", access, patient_subject(patient))
+        if not sees_all(access):  # what is found and counted is told of everything held, the hidden with it
+            reasons = ("something-may-be-withheld",)
+            self._audit(verb, access, subject, allowed=False, reasons=reasons)
+            raise NotAllowed(reasons=reasons)
         self._registered(patient)
         there = self._store.look(patient, words)
         erased = self.delete_patient(patient, access=access) if whole else self.erase(patient, kind, id, access=access)
@@ -161,10 +169,15 @@ class Forgetting(Talking, Reading):
         return lifting
 
     def holds(self, patient: str, *, access: Access | None = None) -> list[Hold]:
-        """Every hold on the patient and every lifting, the earliest first."""
+        """Every hold on the patient and every lifting, the earliest first; without a reason that speaks of what this
+        reader may not see."""
         access, subject = self._begin("holds", "read", access, patient_subject(patient))
         self._registered(patient)
-        found = self._store.holds(patient)
+        view = self._graphs.seen(patient, access).view
+        found = [
+            each if tells_nothing(view, each.reason) else msgspec.structs.replace(each, reason="")
+            for each in self._store.holds(patient)
+        ]
         self._audit("holds", access, subject, tuple(each.id for each in found))
         return found
 
@@ -192,6 +205,12 @@ class Forgetting(Talking, Reading):
         self._graphs.forget(patient)
         with self._lock:
             self._told.clear()
+
+
+def _told(receipt: Erasure, access: Access) -> Erasure:
+    """The receipt for this reader: how much went, and so the signature over it, is for who sees everything. The whole
+    one lies in the ledger."""
+    return receipt if sees_all(access) else msgspec.structs.replace(receipt, counts=(), key="", signature="")
 
 
 def _runs(text: str) -> set[str]:

@@ -24,6 +24,7 @@ from iamata.errors import InvalidValue
 from iamata.model.access import Access
 from iamata.model.audit import DoorName
 from iamata.policy.retention import Policy, read_policy
+from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
@@ -52,6 +53,7 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
         door: DoorName = DoorName.PYTHON,
+        privacy: Privacy | None = None,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
@@ -66,6 +68,8 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
         `model_for` is what it is asked for: `learning` from talk, after the offline extractor, and `adjudication`.
         `policy` is the installation's own policy file, in place of the packaged one; BadInput names the line that is
         wrong in it. `acting` is who acts where a verb is given no access; by default the person at this machine.
+        `privacy` says which sources are trusted for consents or are programs of 42 CFR Part 2, where this is, and its
+        time zone; by default no source is trusted to widen access, and no place is known.
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
         the audit log says of requests that name no other.
         """
@@ -85,6 +89,7 @@ class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Re
             retention=kept,
             policy=rules,
             acting=acting,
+            privacy=privacy,
         )
 
     def close(self) -> None:

@@ -8,16 +8,16 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from iamata.assembly.navigation import tree
 from iamata.assembly.retrieval import Index
 from iamata.assembly.tree import Tree
 from iamata.engine import terminologies
-from iamata.engine.narrowing import view_of, within
+from iamata.engine.sight import Seen, Sight
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.formation.growth import grow
@@ -27,7 +27,8 @@ from iamata.model.access import Access
 from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
 from iamata.model.stamp import Moment
-from iamata.policy import access as policy
+from iamata.model.statement import Label
+from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, Store
 from iamata.terminology.synonyms import drug_names, synonyms
 
@@ -35,6 +36,11 @@ from iamata.terminology.synonyms import drug_names, synonyms
 MOST_STATEMENTS: Final = 100_000
 # From so many statements on a fold is kept to be taken further: a smaller one is folded anew in less than a breath.
 GROWS_FROM: Final = 2_000
+
+
+def everything(labels: tuple[Label, ...]) -> bool:
+    """What is hidden was taken out of what is held: the rest exists."""
+    return True
 
 
 @contextmanager
@@ -49,8 +55,8 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Loaded:
-    """One reader's graph with what is built from it on first use."""
+class Built:
+    """A graph with what is built from it on first use. Shared by the readers who see the same."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -74,12 +80,38 @@ class Loaded:
             return self._index
 
 
+class Loaded:
+    """What one reader sees: the graph with its tree and index, and what was hidden from it."""
+
+    def __init__(self, built: Built, seen: Seen) -> None:
+        self.built = built
+        self.graph = built.graph
+        self.seen = seen
+
+    @property
+    def tree(self) -> Tree:
+        return self.built.tree
+
+    @property
+    def index(self) -> Index:
+        return self.built.index
+
+
 class Graphs:
     """The cache. Right under concurrent writes: the version is asked of the store at every read."""
 
     def __init__(
-        self, store: Store, keys: KeyStore, *, most_statements: int = MOST_STATEMENTS, grows_from: int | None = None
+        self,
+        store: Store,
+        keys: KeyStore,
+        *,
+        most_statements: int = MOST_STATEMENTS,
+        grows_from: int | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        privacy: Privacy | None = None,
     ) -> None:
+        self._clock = clock
+        self._sight = Sight(privacy or Privacy())
         self._store = store
         self._keys = keys
         self._most = most_statements
@@ -98,6 +130,18 @@ class Graphs:
     def held(self, patient: str) -> Held:
         """Everything stored of the patient at its present version. Raises NotFound for an unknown patient."""
         return self._current(patient)[0]
+
+    def seen(self, patient: str, access: Access) -> Seen:
+        """What this reader may see of everything stored, now. Raises NotFound for an unknown patient."""
+        return self._seen(*self._current(patient), access)
+
+    def _seen(self, held: Held, born: datetime, access: Access) -> Seen:
+        def reading() -> tuple[Mentions, IdMint]:
+            with self._lock:
+                mentions = self._mentions_of(held.subject.id, born)
+            return mentions, self.mint(held.subject.id)
+
+        return self._sight.seen(held, access, self._clock(), reading)
 
     def _current(self, patient: str) -> tuple[Held, datetime]:
         """What is held, and when this patient was registered: an erased one that is registered again is another."""
@@ -130,33 +174,48 @@ class Graphs:
     def load(self, patient: str, moment: Moment, access: Access) -> Loaded:
         """The graph that this reader may see at this moment."""
         held, born = self._current(patient)
-        view = f"{view_of(access)} {terminologies.in_use()}"
-        key = (patient, born, held.version, view, moment)
+        with uncollected():
+            seen = self._seen(held, born, access)
+        view = f"{seen.digest} {terminologies.in_use()}"
+        key = (patient, born, held.version, f"{seen.view.key} {view}", moment)
         with self._lock:
             known = self._loaded.get(key)
             if known is not None:
                 self._loaded.move_to_end(key)
                 return known
-        fold = self._folded((patient, born, view), held, moment, access)
+            # Another view that hides the same has the same graph.
+            alike = next(
+                (
+                    each
+                    for other, each in self._loaded.items()
+                    if (other[:3], other[3].partition(" ")[2], other[4]) == (key[:3], view, moment)
+                ),
+                None,
+            )
+            if alike is not None:
+                fresh = self._loaded.setdefault(key, Loaded(alike.built, seen))
+                self._evict()
+                return fresh
+        fold = self._folded((patient, born, view), seen.held, moment)
         with self._lock:
-            fresh = self._loaded.setdefault(key, Loaded(fold.graph))
+            fresh = self._loaded.setdefault(key, Loaded(Built(fold.graph), seen))
             for old in [k for k in self._loaded if k[0] == patient and k[1:3] != (born, held.version)]:
                 del self._loaded[old]
             self._evict()
         return fresh
 
-    def _folded(self, of: tuple[str, datetime, str], held: Held, moment: Moment, access: Access) -> Fold:
+    def _folded(self, of: tuple[str, datetime, str], held: Held, moment: Moment) -> Fold:
         """The last fold of this view taken further if it can be, else a new one. Large ones are kept for the next."""
-        mint, visible, held = self.mint(held.subject.id), policy.visible(access), within(held, access)
+        mint = self.mint(held.subject.id)
         with self._lock:
             before = self._folds.pop(of, None)  # who takes it has it alone
             mentions = self._mentions_of(of[0], of[1])
         fold = None
         with uncollected():
-            if before is not None and before.graph.moment == moment and access.seen is None:
-                fold = grow(before, held, mint=mint, visible=visible, mentions=mentions)
-            fold = fold or formation.fold(held, moment=moment, mint=mint, visible=visible, mentions=mentions)
-        if moment.known_at is None and access.seen is None and len(held.statements) >= self._grows_from:
+            if before is not None and before.graph.moment == moment:
+                fold = grow(before, held, mint=mint, visible=everything, mentions=mentions)
+            fold = fold or formation.fold(held, moment=moment, mint=mint, mentions=mentions)
+        if moment.known_at is None and len(held.statements) >= self._grows_from:
             with self._lock:
                 self._folds[of] = fold
         return fold
@@ -174,6 +233,7 @@ class Graphs:
 
     def forget(self, patient: str) -> None:
         """Drop everything cached of the patient."""
+        self._sight.forget(patient)
         with self._lock:
             self._held.pop(patient, None)
             self._born.pop(patient, None)
@@ -187,6 +247,7 @@ class Graphs:
         while len(self._held) > 1 and sum(len(h.statements) for h in self._held.values()) > self._most:
             patient, _ = self._held.popitem(last=False)
             self._mentions.pop(patient, None)
+            self._sight.forget(patient)
             for fold in [k for k in self._folds if k[0] == patient]:
                 del self._folds[fold]
             for key in [k for k in self._loaded if k[0] == patient]:

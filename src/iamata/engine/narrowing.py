@@ -7,7 +7,7 @@ what a reference to a product leads to) is read for what is seen and is no item 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 import msgspec
 
@@ -15,17 +15,14 @@ from iamata.model.access import Access, Seen
 from iamata.model.coding import CodedText
 from iamata.model.graph import Held
 from iamata.model.identifiers import content_digest
+from iamata.model.ruling import RecordRef, Ruling
 from iamata.model.statement import SUPPORTING_KINDS, Statement
-from iamata.policy import access as policy
 from iamata.policy.smart import kinds_of
 
 
-def view_of(access: Access) -> str:
-    """Readers with the same view see the same items of a patient."""
-    if access.seen is None:
-        return policy.view_key(access)
-    kinds = content_digest(*(f"{each.kind} {each.resource}?{each.category}" for each in sorted(access.seen)))[:16]
-    return f"{policy.view_key(access)} {kinds}"
+def kinds_key(seen: frozenset[Seen]) -> str:
+    """Readers with the same key have the same kinds opened."""
+    return content_digest(*(f"{each.kind} {each.resource}?{each.category}" for each in sorted(seen)))[:16]
 
 
 def within(held: Held, access: Access) -> Held:
@@ -44,13 +41,24 @@ def within(held: Held, access: Access) -> Held:
         held,
         statements=statements,
         documents=tuple(each for each in held.documents if each.id in holding),
-        rulings=tuple(each for each in held.rulings if each.memory is None),
+        rulings=_on(held.rulings, {RecordRef.of(each) for each in statements if _opens(seen, each)}),
         passages=(),
         sessions=(),
         memories=(),
         readings=(),
         rereadings=rereadings,
     )
+
+
+def _on(rulings: Iterable[Ruling], records: Set[RecordRef]) -> tuple[Ruling, ...]:
+    """The rulings on these records alone, and the withdrawals of these."""
+    mine = [
+        each
+        for each in rulings
+        if each.memory is None and all(ref in records for ref in (each.left, each.right) if ref is not None)
+    ]
+    ids = {each.id for each in mine}
+    return tuple(each for each in mine if not each.withdraws or each.withdraws in ids)
 
 
 def _seen(statements: Iterable[Statement], seen: frozenset[Seen]) -> tuple[Statement, ...]:

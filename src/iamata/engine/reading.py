@@ -35,6 +35,7 @@ from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Session
 from iamata.policy import access as policy
+from iamata.policy.view import sees_all, session_without, tells_nothing
 from iamata.terminology.tables import knowledge_version
 
 _ALL = 1_000_000
@@ -52,8 +53,9 @@ class Reading(Door):
         if ids is None:
             rows, total = self._store.patients(offset=page * per_page, limit=per_page)
         else:
-            shown, total = ids[page * per_page : (page + 1) * per_page], len(ids)
-            rows = [row for id in shown if (row := self._store.patient(id)) is not None]
+            shown_ids, total = ids[page * per_page : (page + 1) * per_page], len(ids)
+            rows = [row for id in shown_ids if (row := self._store.patient(id)) is not None]
+        rows = [self._as_seen(row, access) for row in rows]
         self._audit("patients", access, None, tuple(row.id for row in rows))
         return rows, total
 
@@ -81,8 +83,19 @@ class Reading(Door):
         row = self._store.patient(patient)
         if row is None:
             raise NotFound(what="patient", id=patient)
+        row = self._as_seen(row, access)
         self._audit("patient", access, subject)
         return row
+
+    def _as_seen(self, row: PatientRow, access: Access) -> PatientRow:
+        """The registration with the version and the last change that the reader may know of."""
+        if sees_all(access):
+            return row
+        try:
+            held = self._graphs.seen(row.id, access).held
+        except NotFound:  # erased meanwhile
+            return row
+        return msgspec.structs.replace(row, version=held.version, updated_at=shown.last_change(held, row.created_at))
 
     def graph(
         self,
@@ -115,7 +128,7 @@ class Reading(Door):
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
-        return Listing(path, nodes, stamp_of(loaded.graph, access, rules=self._policy.version).digest)
+        return Listing(path, nodes, stamp_of(loaded.graph, loaded.seen.view.key, rules=self._policy.version).digest)
 
     def read(
         self,
@@ -139,7 +152,7 @@ class Reading(Door):
             format=format,
             token_budget=token_budget,
             count=token_counter(),
-            stamp=stamp_of(loaded.graph, access, rules=self._policy.version).digest,
+            stamp=stamp_of(loaded.graph, loaded.seen.view.key, rules=self._policy.version).digest,
         )
         self._remember_shown(subject.id, page.text)
         self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
@@ -201,7 +214,7 @@ class Reading(Door):
                 entries += self._store.entries(other)
         stamp = stamp_of(
             loaded.graph,
-            access,
+            loaded.seen.view.key,
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
             entries=entries,
@@ -221,6 +234,7 @@ class Reading(Door):
         if policy.decide(access, "read", subject, policy=self._policy).loud:
             warning = self._loudly(access, subject.id)
             context = msgspec.structs.replace(context, note=" ".join(filter(None, (warning + ".", context.note))))
+        context = shown.labelled(context, loaded.graph)
         reference = canonical_bytes(
             {
                 "request": request,
@@ -251,8 +265,23 @@ class Reading(Door):
         """
         access, subject = self._begin("explain", "read", access, patient_subject(patient))
         loaded = self._load(subject, known_at, true_at, access)
+        held = self._graphs.held(patient)
+        shows = shown.places(held, loaded.seen.hidden)
+
+        def clean(text: str) -> bool:
+            return tells_nothing(loaded.seen.view, text)
+
         try:
-            found = explained(self._store, loaded, item, task=task, access=access, rules=self._policy)
+            found = explained(
+                self._store,
+                loaded,
+                item,
+                task=task,
+                access=access,
+                rules=self._policy,
+                shows=shows,
+                clean=clean,
+            )
         except Gone:
             raise
         except NotFound:
@@ -326,11 +355,12 @@ class Reading(Door):
         """A page of what was submitted, newest first, and how many match."""
         access, subject = self._begin("receipts", "read", access, patient_subject(patient))
         self._registered(patient)
+        seen = self._graphs.seen(patient, access)
         if access.seen is not None:  # an account tells of everything that came
             found: tuple[list[Receipt], int] = ([], 0)
-        elif access.withheld:  # what is hidden is taken out before anything is counted
+        elif seen.hidden:  # what is hidden is taken out before anything is counted
             all, _ = self._store.receipts(patient, statuses=statuses, offset=0, limit=_ALL)
-            mine = shown.receipts_for(all, self._graphs.held(patient), policy.visible(access))
+            mine = shown.receipts_for(all, self._graphs.held(patient), seen.hidden)
             found = mine[page * per_page : (page + 1) * per_page], len(mine)
         else:
             found = self._store.receipts(patient, statuses=statuses, offset=page * per_page, limit=per_page)
@@ -342,8 +372,9 @@ class Reading(Door):
         access, subject = self._begin("receipt", "read", access, patient_subject(patient))
         self._registered(patient)
         found = None if access.seen is not None else self._store.receipt(patient, ingestion)
-        if found is not None and access.withheld:
-            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), policy.visible(access))), None)
+        hidden = self._graphs.seen(patient, access).hidden
+        if found is not None and hidden:
+            found = next(iter(shown.receipts_for([found], self._graphs.held(patient), hidden)), None)
         if found is None:
             raise NotFound(what="ingestion", id=ingestion)
         self._audit("receipt", access, subject, (ingestion,))
@@ -356,6 +387,8 @@ class Reading(Door):
         access, subject = self._begin("session", "read", access, patient_subject(patient))
         self._registered(patient)
         found = None if access.seen is not None else self._store.session(patient, session)
+        if found is not None:
+            found = session_without(found, self._graphs.seen(patient, access).hidden)
         if found is None:
             raise self._absent(patient, Erasable.SESSION, session, access)
         if known_at is not None and found.created_at > known_at:
@@ -379,7 +412,10 @@ class Reading(Door):
         if found is not None and known_at is not None and found.received_at > known_at:
             found = None
         body = self._store.document_body(patient, document) if found and access.seen is None else None
-        if found is None or body is None or shown.holds_hidden(held, document, policy.visible(access)):
+        seen = self._graphs.seen(patient, access)
+        if found is None or body is None or shown.holds_hidden(held, document, seen.hidden):
+            raise NotFound(what="document", id=document)
+        if not tells_nothing(seen.view, body.decode("utf-8", "replace")):  # nor what was not understood of it
             raise NotFound(what="document", id=document)
         if shown.is_retracted(held, found):
             raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)

@@ -8,19 +8,20 @@ from datetime import datetime
 from iamata.assembly import pipeline as assembly
 from iamata.assembly.recall import recall
 from iamata.assembly.threads import threads
+from iamata.engine import shown
 from iamata.engine.door import Door
-from iamata.engine.narrowing import within
 from iamata.errors import Gone, NotFound
 from iamata.model.access import Access
 from iamata.model.erasure import Erasable
 from iamata.model.graph import Graph, Held
 from iamata.model.link import LinkType
 from iamata.model.memory import Memory, MemoryKind
-from iamata.model.ruling import RecordRef, Ruling
+from iamata.model.ruling import Ruling
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import RecordedCall, check_session_id
 from iamata.model.thread import LinkOfThen, LinkState, Recalled, Thread
-from iamata.policy import access as policy
+from iamata.policy.sensitivity import of_texts
+from iamata.policy.view import View, hears_talk, labels_hide, sees_all, session_without
 
 
 class Remembering(Door):
@@ -96,7 +97,7 @@ class Remembering(Door):
         now = graph.moment.true_at
         since = graph.memories[memory].received_at
         states: list[LinkState] = []
-        for moment in _moments(self._graphs.held(patient), since, known_at):
+        for moment in _moments(self._graphs.seen(patient, access).held, since, known_at):
             then = self._load(subject, moment, now, access).graph
             links = _links(then, memory)
             if not states or states[-1].links != links:
@@ -112,9 +113,16 @@ class Remembering(Door):
         access, subject = self._begin("tool_calls", "read", access, patient_subject(patient))
         check_session_id(session)
         self._registered(patient)
+        seen = self._graphs.seen(patient, access)
         talk = access.seen is None  # talk has no kind of statement that a token could open
+        hidden, heard = seen.hidden, talk and hears_talk(seen.view) and session not in seen.hidden.sessions
         held = self._store.session(patient, session) if talk else None
-        recorded = self._store.tool_calls(patient, session) if talk else []
+        recorded = self._store.tool_calls(patient, session) if heard else []
+        if hidden and held is not None:
+            recorded = shown.calls_for(recorded, held, hidden)
+        held = session_without(held, hidden) if held is not None else None
+        if not sees_all(access):
+            recorded = [call for call in recorded if not _speaks_of_hidden(call, seen.view)]
         if held is None and not recorded:
             raise NotFound(what="session", id=session)
         mint = self._graphs.mint(patient)
@@ -131,24 +139,8 @@ class Remembering(Door):
     def rulings(self, patient: str, *, known_at: datetime | None = None, access: Access | None = None) -> list[Ruling]:
         """Every decision of a person by then, withdrawals among them, the earliest first."""
         access, subject = self._begin("rulings", "read", access, patient_subject(patient))
-        held = self._graphs.held(patient)
-        seen = None
-        if access.withheld or access.seen is not None:  # a ruling on records that are hidden does not exist either
-            see = policy.visible(access)
-            mine = within(held, access).statements
-            seen = {RecordRef.of(statement) for statement in mine if see(statement.labels)}
+        held = self._graphs.seen(patient, access).held  # a ruling on what is hidden does not exist either
         found = [each for each in held.rulings if known_at is None or each.decided_at <= known_at]
-        found = [
-            each
-            for each in found
-            if seen is None
-            or (
-                all(ref in seen for ref in (each.left, each.right) if ref is not None)
-                and (each.memory is None or access.seen is None)
-            )
-        ]
-        ids = {each.id for each in found}
-        found = [each for each in found if not each.withdraws or each.withdraws in ids]
         found.sort(key=lambda each: (each.decided_at, each.id))
         self._audit("rulings", access, subject, tuple(each.id for each in found))
         return found
@@ -166,6 +158,11 @@ class Remembering(Door):
         if memory in graph.hidden:
             return Gone(f"memory {memory!r} was refused or hidden by {graph.hidden[memory]}", what="memory", id=memory)
         return self._absent(graph.subject.id, Erasable.MEMORY, memory, access)
+
+
+def _speaks_of_hidden(call: RecordedCall, view: View) -> bool:
+    """Do the words of a call speak of what is hidden from this reader?"""
+    return labels_hide(view, of_texts((call.call.arguments, call.call.result)))
 
 
 def _quoted(memories: Iterable[Memory]) -> str:

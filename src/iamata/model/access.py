@@ -35,7 +35,9 @@ class Seen(msgspec.Struct, frozen=True, order=True):
 
 class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who acts. `patients` limits which patients exist for this principal (None: all); `withheld` are the labels whose
-    statements it may not see. A statement with a withheld label does not exist for this reader.
+    statements it may not see. A statement with a withheld label does not exist for this reader. `known_as` are the
+    references by which records and consents call this principal (`Practitioner/13`). Of the roles `owner` sees
+    everything, and so does who acts `for_owner`; `self` is the patient, `proxy` somebody who acts for the patient.
 
     With `by_relation` a patient exists only by what policy says of the roles and of the relations held as data; without
     it whoever made this value answers for the patients (a program that embeds the engine). `launch`: the issuer of the
@@ -52,6 +54,8 @@ class Access(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     patients: frozenset[str] | None = None
     withheld: frozenset[Label] = frozenset()
     may_write: bool = True
+    known_as: frozenset[str] = frozenset()
+    for_owner: bool = False
     # what a token says, and what is held of the principal
     by_relation: bool = False
     launch: bool = False

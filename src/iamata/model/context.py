@@ -8,7 +8,7 @@ import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.scope import Subject
-from iamata.model.statement import Aspect
+from iamata.model.statement import Aspect, Label
 
 
 class Factor(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -48,7 +48,8 @@ class LeftOut(msgspec.Struct, frozen=True, gc=False):
 
 
 class ContextItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """One line of a context. `number` is its `[n]` in the text; `tokens` are marginal."""
+    """One line of a context. `number` is its `[n]` in the text; `tokens` are marginal; `labels` those of what it rests
+    on, of confidentiality the highest."""
 
     number: int
     item: str
@@ -60,6 +61,7 @@ class ContextItem(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     conflict: str = ""
     stale: bool = False
     safety: bool = False
+    labels: tuple[Label, ...] = ()
 
 
 class ContextRequest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -83,6 +85,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """The answer: text, the items behind it, conflicts, what was left out, and exact tokens.
 
     `fits` is False when not even the safety set fits the budget; `note` then says so, and the text holds what fits.
+    `labels` go with whatever is made of the text: what its items carry together, obligations and refrains among them.
     Not promised: that everything relevant is in the text; `left_out` says what was not told for budget or relevance,
     and what policy withholds is in no list.
     """
@@ -100,3 +103,4 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     graph_version: int
     true_at: str
     known_at: str
+    labels: tuple[Label, ...] = ()

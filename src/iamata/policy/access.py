@@ -1,22 +1,20 @@
-"""May this principal do this to this subject, and which items exist for it? Default deny; every answer has its reasons.
+"""May this principal do this to this subject? Default deny; every answer has its reasons.
 
-Access comes before the fold: an item with a withheld label does not exist for the reader, in no text, count or weight.
-What a policy allows is its rows (`rules`); here are the laws that no row changes, and how both come to a decision.
+What a policy allows is its rows (`rules`); here are the laws that no row changes, and how both come to a decision. Not
+here: which items of a patient exist for the reader (`view`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
 import msgspec
 
 from iamata.model.access import Access, PrincipalKind
-from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.relation import PatientRelation
 from iamata.model.scope import Scope, Subject
-from iamata.model.statement import Label
 from iamata.policy.rules import LISTING, Policy, packaged
 
 _CHANGES: Final = frozenset({"write", "decide", "erase", "move", "relate", "break-glass"})
@@ -123,16 +121,3 @@ def related(access: Access, held: Iterable[PatientRelation], now: datetime) -> A
     """The access with the relations that hold now, and none other, whatever it carried before."""
     kinds = sorted({each.kind.value for each in held if each.holds_at(now)})
     return msgspec.structs.replace(access, relations=tuple(kinds))
-
-
-def visible(access: Access) -> Callable[[tuple[Label, ...]], bool]:
-    """Does an item with these labels exist for this reader?"""
-    withheld = access.withheld
-    if not withheld:
-        return lambda labels: True
-    return lambda labels: withheld.isdisjoint(labels)
-
-
-def view_key(access: Access) -> str:
-    """Readers with the same key see the same items."""
-    return content_digest(canonical_bytes(sorted(map(str, access.withheld))))[:16] if access.withheld else "all"

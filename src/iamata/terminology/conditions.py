@@ -299,8 +299,12 @@ def _group_codes() -> dict[str, tuple[str, ...]]:
     return found
 
 
+def icd10cm_codes(group: str) -> tuple[str, ...]:
+    """The ICD-10-CM codes of a group, without the dot, sorted; none if it has none."""
+    return _icd_codes(group)
+
+
 def _icd_codes(group: str) -> tuple[str, ...]:
-    """The ICD-10-CM codes of a group, sorted; none if it has none."""
     return (group.removeprefix(_ICD10),) if group.startswith(_ICD10) else _group_codes().get(group, ())
 
 

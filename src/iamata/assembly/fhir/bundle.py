@@ -52,7 +52,7 @@ def collection(graph: Graph, made_at: datetime) -> Json:
     entries += memories(rendering, graph.memories.values())
     entries += conflicts(rendering)
     entries += _left_out(rendering)
-    labels = {label for s in graph.statements.values() for label in s.labels}
+    labels = rendering.labels([*graph.statements, *graph.memories])
     head: Json = {"resourceType": "Bundle", "meta": meta(labels, ASSEMBLED_TAG)}
     return head | {"type": "collection", "timestamp": instant(made_at), "entry": entries}
 
@@ -80,7 +80,7 @@ def patient(rendering: Rendering) -> Json:
     found: Json = {
         "resourceType": "Patient",
         "id": rendering.patient_id,
-        "meta": meta(fact.labels, RECORD_TAG) if fact else meta((), ASSEMBLED_TAG),
+        "meta": meta(rendering.labels(fact.members), RECORD_TAG) if fact else meta((), ASSEMBLED_TAG),
     }
     if fact is None:
         return found | {"_birthDate": absent()}
@@ -145,7 +145,7 @@ def communication(rendering: Rendering, memory: Memory) -> Json:
     found: Json = {
         "resourceType": "Communication",
         "id": id_of(memory.id),
-        "meta": meta((), RECORD_TAG),
+        "meta": meta(rendering.labels([memory.id]), RECORD_TAG),
         "identifier": roots([root_of_memory(memory)]),
         "status": "completed",
         "category": [{"text": memory.kind.value}],
@@ -172,11 +172,10 @@ def _detected(rendering: Rendering, conflict: Conflict) -> Json:
     graph = rendering.graph
     fact = graph.resolve(conflict.fact)
     items = [item for side in conflict.sides for item in side.items]
-    labels = [label for item in items if item in graph.statements for label in graph.statements[item].labels]
     found: Json = {
         "resourceType": "DetectedIssue",
         "id": id_of(conflict.id),
-        "meta": meta(labels, ASSEMBLED_TAG),
+        "meta": meta(rendering.labels(items), ASSEMBLED_TAG),
         "status": "final",
         "code": {
             "coding": [{"system": _ISSUE, "code": conflict.kind.value}],

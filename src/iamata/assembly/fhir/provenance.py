@@ -69,7 +69,7 @@ def of_fact(rendering: Rendering, fact: Fact, target: Json) -> Json:
     attributed = [graph.attributions[s.id] for s in members if s.id in graph.attributions]
     return _provenance(
         rendering, fact.id, target, max(firsts, default=graph.moment.true_at), agents(rendering, attributed), entities,
-        meta(fact.labels, RECORD_TAG),
+        meta(rendering.labels(fact.members), RECORD_TAG),
     )  # fmt: skip
 
 
@@ -77,7 +77,15 @@ def of_memory(rendering: Rendering, memory: Memory, target: Json) -> Json:
     """The Provenance of a memory: its speaker, and the session it was said in."""
     entities = [_entity("session", memory.session, "session"), _entity("message", memory.message, "message")]
     held = agents(rendering, [memory.attribution])
-    return _provenance(rendering, memory.id, target, memory.received_at, held, entities, meta((), RECORD_TAG))
+    return _provenance(
+        rendering,
+        memory.id,
+        target,
+        memory.received_at,
+        held,
+        entities,
+        meta(rendering.labels([memory.id]), RECORD_TAG),
+    )
 
 
 def _entity(kind: str, id: str, display: str) -> Json:

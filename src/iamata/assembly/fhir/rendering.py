@@ -1,7 +1,8 @@
 """How does a fact become a resource? Its shape's rows, then what its kind says beyond them, then what all have.
 
-Every resource carries the roots and business identifiers of its statements, the security labels of all of them, and
-refers to others of the export where a source said so. Not here: who said it (`provenance`).
+Every resource carries the roots and business identifiers of its statements, the security labels of all of them (those
+that rules give among them), and refers to others of the export where a source said so. Not here: who said it
+(`provenance`).
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
 from iamata.model.roots import ENGINE, EXPORT_TAG, RECORD_TAG, ROOT_SYSTEM, roots_of
 from iamata.model.statement import Aspect, Kind, Label, Standing, Statement, Value, Verification
+from iamata.policy.sensitivity import each_of
 
 CONFIDENTIALITY: Final = "http://terminology.hl7.org/CodeSystem/v3-Confidentiality"
 # HL7 v3 Confidentiality, from the least to the most.
@@ -157,8 +159,13 @@ class Rendering:
         for link in graph.links.values():
             if link.origin in graph.memories:
                 self.about.setdefault(link.origin, []).append(link.target)
+        self._labels = each_of([*graph.statements.values(), *graph.memories.values()])
         self.patient_id = id_of(graph.subject.id)
         self.patient = {"reference": address("Patient", self.patient_id)}
+
+    def labels(self, items: Iterable[str]) -> set[Label]:
+        """The labels of these statements and memories: those of their sources, and those of rules."""
+        return {label for item in items for label in self._labels.get(item, ())}
 
     def reference(self, fact: str) -> Json | None:
         """A reference to the resource of a fact; None if it has none."""
@@ -168,7 +175,11 @@ class Rendering:
     def resource(self, fact: Fact, shape: Shape) -> Json:
         """The resource of a fact."""
         members = members_of(self.graph, fact)
-        found: Json = {"resourceType": shape.type, "id": id_of(fact.id), "meta": meta(fact.labels, RECORD_TAG)}
+        found: Json = {
+            "resourceType": shape.type,
+            "id": id_of(fact.id),
+            "meta": meta(self.labels(fact.members), RECORD_TAG),
+        }
         business = {(i.system, i.value): i for s in members for i in s.identifiers if i.system != ROOT_SYSTEM}
         named = [each for _key, i in sorted(business.items()) if (each := identifier(i))]
         found["identifier"] = roots(root for s in members for root in roots_of(s)) + named

@@ -117,7 +117,7 @@ def summary(graph: Graph, made_at: datetime) -> Json:
         if any(implicated["reference"] in named for implicated in each["resource"].get("implicated", ()))
     ]
     _keep_inside(entries)
-    labels = {label for id in shown for label in graph.facts[id].labels}
+    labels = rendering.labels([*(item for id in shown for item in graph.facts[id].members), *graph.memories])
     return {
         "resourceType": "Bundle",
         "meta": meta(labels, ASSEMBLED_TAG) | {"profile": [f"{_PROFILES}Bundle-uv-ips"]},

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from iamata.connectors.ccda import values
+from iamata.connectors.ccda import markings, values
 from iamata.connectors.ccda.drafts import Draft, Evidence
 from iamata.connectors.ccda.nodes import Node, canonical
 from iamata.connectors.ccda.times import stamp, when
@@ -23,7 +23,6 @@ from iamata.model.document import IntakeLine, Outcome, Reason
 from iamata.model.statement import Aspect, Domain, Kind, Label, Standing
 from iamata.terminology import cda
 
-_CONFIDENTIALITY: Final = "http://terminology.hl7.org/CodeSystem/v3-Confidentiality"
 _ACT_CODE: Final = "2.16.840.1.113883.5.4"
 # Participations of the header with the part each plays in the authorship of the document (CDA R2 4.2.2).
 _PARTS: Final = {
@@ -43,14 +42,6 @@ _PLAIN: Final = frozenset(
 )
 
 
-def confidentiality(node: Node, around: tuple[Label, ...]) -> tuple[Label, ...]:
-    """The labels of a document or section: its own confidentialityCode and that around it. N (normal) labels none."""
-    code = node.one("confidentialityCode")
-    if code is None or not code.get("code") or code.get("code") == "N":
-        return around
-    return tuple(sorted({*around, Label(_CONFIDENTIALITY, code.get("code"))}))
-
-
 def document(walk: Walk, root: Node) -> Draft:
     """The document as a list: title, type, version, authors. Its references are added while the body is read."""
     set_id = root.one("setId")
@@ -68,7 +59,7 @@ def document(walk: Walk, root: Node) -> Draft:
         domain=Domain.ADMINISTRATIVE,
         fields={}, components=[], times=[], references=[], left=[],
         version=version.get("value") if version is not None else "",
-        labels=confidentiality(root, ()),
+        labels=markings.confidentiality(root, tuple(sorted(markings.of_document(root)))),
         evidence=[],
     )  # fmt: skip
     draft.concept = walk.values.coded(root.one("code"))

@@ -20,7 +20,7 @@ from iamata.model.provenance import Provenance, RecordIdentity
 from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Reference, Statement
 
-READER: Final = "ccda/2"
+READER: Final = "ccda/3"
 _DIGITS: Final = 20
 # Records that are one thing whatever is said of them: their id alone names them.
 _BY_ID: Final = frozenset({Kind.DEMOGRAPHIC, Kind.LIST, Kind.PERSON})

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from iamata.connectors.ccda import header, values
+from iamata.connectors.ccda import header, markings, values
 from iamata.connectors.ccda.decoding import FRAGMENT, LIMIT_BYTES, LIMIT_DEPTH, LIMIT_ELEMENTS, decode
 from iamata.connectors.ccda.drafts import Draft
 from iamata.connectors.ccda.naming import make
@@ -120,7 +120,10 @@ def read(
         listed, set_aside = _document(walk, root)
     else:
         listed = _fragment(walk, root, warnings)
-    drafts = [*walk.drafts, *walk.people.drafts()]
+    people = list(walk.people.drafts())
+    for person in people:
+        person.labels = listed.labels
+    drafts = [*walk.drafts, *people]
     made = make(drafts, walk.notes, listed, subject=subject, source=source, mint=mint)
     statements: dict[str, Statement] = {}
     passages: dict[str, Passage] = {}
@@ -153,10 +156,10 @@ def _document(walk: Walk, root: Node) -> tuple[Draft, int]:
     for component in bodies:
         for child in component.children:
             if child.name == "structuredBody":
-                body.sections([child], "", header.confidentiality(child, listed.labels))
+                body.sections([child], "", markings.confidentiality(child, listed.labels))
                 held += 1
             elif child.name == "nonXMLBody":
-                body.unstructured(child, header.confidentiality(child, listed.labels))
+                body.unstructured(child, markings.confidentiality(child, listed.labels))
                 held += 1
             elif child.name == "section":
                 body.section(child, f"section/{held}", listed.labels)

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from iamata.connectors.ccda import markings
 from iamata.connectors.ccda.drafts import Draft, Note
-from iamata.connectors.ccda.header import confidentiality, evidence_of
+from iamata.connectors.ccda.header import evidence_of
 from iamata.connectors.ccda.narrative import plain
 from iamata.connectors.ccda.nodes import Node
 from iamata.connectors.ccda.people import PARTS
@@ -63,7 +64,7 @@ class Body:
 
     def section(self, node: Node, path: str, labels: tuple[Label, ...]) -> None:
         walk = self._walk
-        labels = confidentiality(node, labels)
+        labels = markings.confidentiality(node, tuple(sorted({*labels, *markings.of_section(node)})))
         code = node.one("code")
         known = cda.section(code.get("code") if code is not None else "", node.templates())
         for name in ("author", "informant"):
@@ -94,7 +95,10 @@ class Body:
         before = len(walk.drafts)
         acts = [child for child in entry.children if child.name in ACTS]
         for act in acts:
-            walk.read(act, scope)
+            if markings.is_annotation(act):
+                walk.marked(act)
+            else:
+                walk.read(act, scope)
         for draft in walk.drafts[before:]:
             draft.held = draft.held or held
             self._document.references.append((held, draft))

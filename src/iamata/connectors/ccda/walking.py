@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from iamata.connectors.ccda import values
+from iamata.connectors.ccda import markings, values
 from iamata.connectors.ccda.drafts import Draft, Evidence, Note
 from iamata.connectors.ccda.narrative import Anchors
 from iamata.connectors.ccda.nodes import Node, canonical
@@ -149,6 +149,7 @@ class Walk:
             if name != "family":
                 self._ignore(name, node, Reason.UNUSABLE, "about another person (subject), not about the patient")
                 return []
+        scope = self._labelled(node, scope)
         name = self._name_of(node, scope)
         if name in ("concern", "cluster") or node.nil:
             return self._wrapped(node, scope)
@@ -163,6 +164,20 @@ class Walk:
         draft = self._draft(node, scope, reading)
         reading.read(self, node, scope, draft)
         return self._finish(node, scope, draft)
+
+    def marked(self, annotation: Node) -> None:
+        """A privacy annotation was read as labels: it is no statement."""
+        self.use(annotation)
+        self.lines.append(IntakeLine("label", annotation.place, Outcome.STRUCTURED, label="privacy annotation"))
+
+    def _labelled(self, node: Node, scope: Scope) -> Scope:
+        """The scope with the labels of the act itself: its confidentialityCode and the privacy annotations in it."""
+        inner = [act for _type, act in self.inner(node) if markings.is_annotation(act) and not self.used(act)]
+        for act in inner:
+            self.marked(act)
+        around = tuple(sorted({*scope.labels, *markings.of_annotations(inner)})) if inner else scope.labels
+        labels = markings.confidentiality(node, around) if node.one("confidentialityCode") is not None else around
+        return scope._replace(labels=labels) if labels != scope.labels else scope
 
     def _name_of(self, node: Node, scope: Scope) -> str:
         mood = self._mood_of(node, scope)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from iamata.connectors.fhir.decoding import Root
+from iamata.connectors.fhir.labels import spread
 from iamata.connectors.fhir.mappings import MAPPINGS
 from iamata.connectors.fhir.r5 import Rewritten, sent_path
 from iamata.connectors.fhir.values import Json, WrongShape, first_code, identifiers, mapping, objects, string
@@ -21,7 +22,7 @@ from iamata.errors import BadInput
 from iamata.model.document import IntakeLine, Outcome, Reason
 from iamata.model.identifiers import canonical_bytes
 from iamata.model.provenance import RecordIdentity
-from iamata.model.statement import Kind
+from iamata.model.statement import Kind, Label
 
 # FHIR names a type by letters alone.
 TYPE_NAME = re.compile(r"[A-Za-z]{1,64}\Z")
@@ -43,6 +44,7 @@ class Item(msgspec.Struct, kw_only=True):
     container: Item | None = None
     contained: tuple[Item, ...] = ()
     moved: dict[str, str] = {}
+    around: tuple[Label, ...] = ()  # those of the bundles that hold it
 
     def sent(self, path: str) -> str:
         """The path in the document of a path in `resource`."""
@@ -105,16 +107,21 @@ def ignored(kind: str, place: str, reason: Reason, *, label: str = "", detail: s
     return IntakeLine(kind, place, Outcome.IGNORED, reason, label, detail)
 
 
-def _resource(value: Json, place: str, full_url: str, found: Entries) -> None:
+def _resource(value: Json, place: str, full_url: str, found: Entries, around: tuple[Label, ...] = ()) -> None:
     if value["resourceType"] == "Bundle":
-        _bundle(value, place, found)
+        try:
+            labels = tuple(sorted({*around, *spread(value)}))
+        except WrongShape as wrong:  # what restricts it cannot be read: nothing of it is
+            found.lines.append(unusable_shape(value, place, wrong))
+            return
+        _bundle(value, place, found, labels)
         return
     if not TYPE_NAME.match(value["resourceType"]):  # whatever stands there is no name, and is not repeated
         detail = f"{place}/resourceType is no name of a type"
         found.lines.append(ignored("resource", place, Reason.UNUSABLE, detail=detail))
         return
     try:
-        found.items.extend(_item(value, place, full_url, found.shape))
+        found.items.extend(_item(value, place, full_url, found.shape, around))
     except WrongShape as wrong:
         found.lines.append(unusable_shape(value, place, wrong))
 
@@ -132,7 +139,7 @@ def kind_of_line(type: str) -> str:
     return str(how.kind) if how is not None else str(Kind.ANSWER) if type == "QuestionnaireResponse" else type
 
 
-def _bundle(bundle: Json, place: str, found: Entries) -> None:
+def _bundle(bundle: Json, place: str, found: Entries, labels: tuple[Label, ...]) -> None:
     held = bundle.get("entry")
     if held is None or held == []:
         found.lines.append(ignored("Bundle", place, Reason.EMPTY, label="Bundle", detail="a bundle without entries"))
@@ -143,10 +150,10 @@ def _bundle(bundle: Json, place: str, found: Entries) -> None:
         )
         return
     for index, entry in enumerate(held):
-        _entry(entry, f"{place}/entry/{index}", bundle, found)
+        _entry(entry, f"{place}/entry/{index}", bundle, found, labels)
 
 
-def _entry(entry: Any, place: str, bundle: Json, found: Entries) -> None:
+def _entry(entry: Any, place: str, bundle: Json, found: Entries, labels: tuple[Label, ...]) -> None:
     if not isinstance(entry, dict):
         found.lines.append(ignored("entry", place, Reason.UNUSABLE, detail=f"{place} is no object"))
         return
@@ -159,7 +166,7 @@ def _entry(entry: Any, place: str, bundle: Json, found: Entries) -> None:
         detail = f"{place}/resource is no FHIR resource: no resourceType"
         found.lines.append(ignored("entry", f"{place}/resource", Reason.UNUSABLE, detail=detail))
     else:
-        _resource(resource, f"{place}/resource", full_url if isinstance(full_url, str) else "", found)
+        _resource(resource, f"{place}/resource", full_url if isinstance(full_url, str) else "", found, labels)
 
 
 def _deletion(entry: Json, request: Json, place: str, bundle: Json, found: Entries) -> None:
@@ -180,7 +187,7 @@ def _deletion(entry: Json, request: Json, place: str, bundle: Json, found: Entri
     found.deletions.append(Deletion(name["type"], name["id"], place, updated))
 
 
-def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]:
+def _item(resource: Json, place: str, full_url: str, shape: Shape, around: tuple[Label, ...] = ()) -> list[Item]:
     """The item and, after it, those it contains."""
     rewritten = shape(resource)
     item = Item(
@@ -190,6 +197,7 @@ def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]
         place=place,
         record=_record(resource, full_url),
         canonical=canonical_bytes(resource),
+        around=around,
     )
     inner: list[Item] = []
     for index, contained in objects(resource, "contained"):
@@ -209,6 +217,7 @@ def _item(resource: Json, place: str, full_url: str, shape: Shape) -> list[Item]
                 record=_contained_record(contained, type, item.record),
                 canonical=canonical_bytes(contained),
                 container=item,
+                around=around,
             )
         )
     item.contained = tuple(inner)

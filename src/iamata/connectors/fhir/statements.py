@@ -46,8 +46,8 @@ from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
 
-READER: Final = "fhir-r4/3"
-R5_READER: Final = "fhir-r5/2"
+READER: Final = "fhir-r4/4"
+R5_READER: Final = "fhir-r5/3"
 
 _ANSWERS = Mapping(Kind.ANSWER, notes="")
 _ANSWER_RULES = rules("source informant", "author recorder")
@@ -235,7 +235,7 @@ class Reader:
         if item.record.updated and (at := values.times.point(item.record.updated, "meta/lastUpdated")):
             times.append(Timed(Clock.PREPARED, at))
         header = {name: value for name, value in resource.items() if name not in ("item", "text")}
-        common = canonical_bytes(header)
+        common = canonical_bytes(header) + (canonical_bytes(list(item.around)) if item.around else b"")
         questionnaire = string(resource, "questionnaire")
         provenance, labels = self._provenance(item), self._labels_of(item)
         unanswered = []
@@ -321,9 +321,9 @@ class Reader:
         return Provenance(source=self._source, reader=self._name, record=record)
 
     def _labels_of(self, item: Item) -> tuple[Label, ...]:
-        """meta.security, and what a document says of its confidentiality; a contained item inherits its container's
-        (FHIR R4 dom-5: it has none of its own)."""
-        found = security(item.resource, item.canonical)
+        """meta.security, what a document says of its confidentiality, and the labels of the bundles around it; a
+        contained item inherits its container's (FHIR R4 dom-5: it has none of its own)."""
+        found = security(item.resource, item.canonical) | set(item.around)
         if item.container is not None:
             found |= self._inherited(item.container)
         if len(found) > _MOST_LABELS:
@@ -417,10 +417,11 @@ def _modifiers(value: Any) -> set[str]:
 
 
 def _content(item: Item) -> bytes:
-    """What an item's id is made from: its canonical bytes, and for a contained item the labels it inherits."""
-    if item.container is None:
-        return item.canonical
-    inherited = security(item.container.resource, item.container.canonical)
+    """What an item's id is made from: its canonical bytes, and the labels it inherits from its container and from the
+    bundles around it."""
+    inherited = set(item.around)
+    if item.container is not None:
+        inherited |= security(item.container.resource, item.container.canonical)
     return item.canonical + canonical_bytes(sorted(inherited)) if inherited else item.canonical
 
 

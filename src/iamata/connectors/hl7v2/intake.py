@@ -97,7 +97,7 @@ class Account:
             detail = "a local segment: kept in the document, not read"
             return _line(segment, "segment", Outcome.IGNORED, Reason.UNSUPPORTED, detail=detail)
         if segment.name == "ARV":
-            self.warnings.append(f"{segment.place}: an access restriction is kept in the document, not applied")
+            return _line(segment, "label", Outcome.STRUCTURED, detail="an access restriction: read as labels")
         if segment.used - {1} and segment.name != "OBX":
             said = f"read with {owner}" if owner else "read with what it stands beside"
             detail = "; ".join(filter(None, (said, _unread(segment))))

@@ -19,6 +19,7 @@ from iamata.connectors.hl7v2.money import charge, insurance
 from iamata.connectors.hl7v2.orders import alone, diet
 from iamata.connectors.hl7v2.people import merge_proposal, patient, related
 from iamata.connectors.hl7v2.problems import allergy, diagnosis, goal, problem, procedure
+from iamata.connectors.hl7v2.restrictions import Restrictions
 from iamata.connectors.hl7v2.results import observation, report
 from iamata.connectors.hl7v2.segments import Segment, Trace
 from iamata.connectors.hl7v2.visits import appointment, encounter, referral
@@ -32,7 +33,7 @@ from iamata.model.statement import Statement
 from iamata.ports import Parsed
 
 FORMAT: Final = "hl7v2"
-READER: Final = "hl7v2/2"
+READER: Final = "hl7v2/3"
 
 Handler = Callable[[Group, Context], Iterator[Draft]]
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -127,12 +128,14 @@ class _Reading:
         header = message.segments[0]
         event = next((s for s in message.segments if s.name == "EVN"), None)
         context = Context(header, part, event)
+        restrictions = Restrictions(header, part.segments)
         names: dict[str, list[bytes]] = {}
         for group in part.groups:
             handler = _HANDLERS.get(group.name)
             if handler is None or any(sibling.name in _HANDLERS for sibling in group.siblings):
                 continue
             for draft, touched in _drafts(handler, group, context, header.trace):
+                draft.labels = sorted({*draft.labels, *restrictions.of(draft.kind, group)})
                 self._emit(draft, touched, group, names)
         self.account.part(part, context)
 
@@ -235,7 +238,10 @@ def _content(draft: Draft, touched: list[tuple[Segment, int]]) -> bytes:
     own = [head.plain(number) for number in draft.only] if draft.only else head.content()
     beside = [[s.name, number, s.plain(number)] for s, number in touched if s is not head and s.peek(number)]
     event = [draft.type, draft.kind, draft.aspect, draft.standing, draft.verification, draft.polarity, draft.status]
-    return canonical_bytes([event, own, beside, [(each.element, each.reference) for each in draft.references]])
+    content = [event, own, beside, [(each.element, each.reference) for each in draft.references]]
+    if draft.labels:  # the same item with other labels is another statement: none takes the place of the other unseen
+        content.append([str(each) for each in draft.labels])
+    return canonical_bytes(content)
 
 
 def _record(draft: Draft, content: bytes, source: str, names: dict[str, list[bytes]]) -> RecordIdentity:

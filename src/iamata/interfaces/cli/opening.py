@@ -79,6 +79,7 @@ def to_write(db: str | None) -> Engine:
     """Open a database, made if there is none. PostgreSQL needs a folder for the keys: IAMATA_KEYS."""
     from iamata.engine import Engine
     from iamata.engine.models import model_of
+    from iamata.engine.privacy import privacy_of
 
     found = settings(db)
     return Engine.open(
@@ -92,4 +93,5 @@ def to_write(db: str | None) -> Engine:
         policy=found.policy or None,
         acting=acts(),
         door=DoorName.CLI,
+        privacy=privacy_of(found),
     )

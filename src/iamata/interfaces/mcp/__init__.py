@@ -45,6 +45,7 @@ def agent(
         by_relation=operator is not None and operator.by_relation,
         patients=None if patient is None else frozenset({patient}),
         may_write=may_write,
+        for_owner=True,
     )
 
 

@@ -140,6 +140,7 @@ def context(of: Context) -> Json:
             {"address": each.address, "hint": each.hint, "items": each.items, "reason": each.reason.value}
             for each in of.left_out
         ],
+        "labels": labels(of.labels),
         "stamp": of.stamp,
         "graphVersion": of.graph_version,
         "trueAt": of.true_at,
@@ -159,6 +160,7 @@ def _item(of: ContextItem) -> Json:
         "conflict": of.conflict or None,
         "stale": of.stale,
         "safety": of.safety,
+        "labels": labels(of.labels),
     }
 
 

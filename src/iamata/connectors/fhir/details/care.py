@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from iamata.connectors.fhir.authorship import agents, attesters
+from iamata.connectors.fhir.details import consents
 from iamata.connectors.fhir.details.medicines import ordered_clock
 from iamata.connectors.fhir.drafts import Draft
 from iamata.connectors.fhir.entries import Item
@@ -128,6 +129,7 @@ def communication(item: Item, values: Values, draft: Draft) -> None:
 
 
 def consent(item: Item, values: Values, draft: Draft) -> None:
+    consents.rules(item, values, draft)
     shown = [string(source, "display") for _index, source in objects(item.resource, "sourceReference")]
     draft.set("description", "; ".join(filter(None, shown)))
 
