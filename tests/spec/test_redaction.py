@@ -17,13 +17,14 @@ import pytest
 import test_access as chapter
 from fastapi.testclient import TestClient
 from mcp.client import Client
-from spec_patients import NOW, HandClock, bundle, condition, order, result
+from spec_patients import NOW, HandClock, allergy, bundle, condition, order, result
 
-from iamata import Access, ContextRequest, Engine, NotFound, Speaker, Turn, patient
+from iamata import Access, ContextRequest, Engine, NotAllowed, NotFound, Speaker, Turn, patient
 from iamata.interfaces import mcp
 from iamata.interfaces.http import create_app
 from iamata.interfaces.http.asking import who
 from iamata.model.access import PrincipalKind
+from iamata.model.erasure import Erasable
 from iamata.model.ruling import RulingKind
 from iamata.model.session import ToolCall
 from iamata.model.statement import Kind, Label
@@ -96,6 +97,10 @@ class Walk(chapter.Walk):
         for query in (WORD, "coca", "drugs", "modafinil", "lisinopril", "headache", "every day"):
             yield self.engine.search(patient(self.id), query, access=self.access, limit=100)
 
+    def did_you_mean(self) -> Iterator[Any]:
+        for query in ("disordar", "lisinoprul", "asthmo"):
+            yield self.engine.did_you_mean(patient(self.id), query, access=self.access)
+
     def context(self) -> Iterator[Any]:
         for task in chapter.TASKS:
             for query in ("", f"does she use {WORD}?"):
@@ -148,6 +153,13 @@ def test_it_is_there_for_those_who_may_see_it(pair: tuple[Engine, Engine]) -> No
         told = "".join(chapter.encoded(each) for each in getattr(Walk(holding, Access.local(), "p", items), verb)())
         assert WORD in told.lower(), verb
     assert any(WORD in each.memory.quote for each in holding.memories("p"))
+    for verb in ("export_fhir", "summary"):
+        told = "".join(getattr(Walk(holding, Access.local(), "p", items), verb)())
+        assert f"I took {WORD} on Sunday" in told, verb
+        assert "odafinil" in told, verb
+    words = list(Walk(holding, Access.local(), "p", items).did_you_mean())
+    assert words == ["disorder", "lisinopril", "asthma"]
+    assert any("/sessions/" in each and "t" in each for each in Walk(holding, Access.local(), "p", items).addresses())
 
 
 def test_a_session_of_which_all_is_hidden_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
@@ -317,3 +329,117 @@ def test_the_names_of_a_condition_are_known_in_a_source_and_in_an_author(open_en
     other = msgspec.structs.replace(READER, withheld=frozenset({Label(ACT_CODE, "MH")}))
     shown = {f.display for f in engine.graph("p", access=other).facts.values() if f.kind is Kind.CONDITION}
     assert shown == {"Sprain"}
+
+
+def test_the_reason_of_a_hold_is_told_to_who_sees_everything(open_engine: Any) -> None:
+    engine = open_engine("main")
+    engine.put_patient("p")
+    engine.set_hold("p", f"a claim about {WORD}")
+    engine.set_hold("p", "a claim about a fall")
+    assert [hold.reason for hold in engine.holds("p", access=READER)] == ["not told here"] * 2
+    assert [hold.reason for hold in engine.holds("p")] == [f"a claim about {WORD}", "a claim about a fall"]
+
+
+def test_a_reader_erases_nothing_in_which_something_is_hidden_and_reads_no_counts(open_engine: Any) -> None:
+    engine = open_engine("main")
+    plain = engine.ingest("p", bundle(condition("Asthma")), source="ehr")
+    spoken = [f"I use {WORD}.", "I take lisinopril."]
+    engine.append("p", "mixed", [Turn(Speaker.PATIENT, text, said_at=NOW) for text in spoken])
+    engine.append("p", "plain", [Turn(Speaker.PATIENT, "I have a headache.", said_at=NOW)])
+    hidden, shown = engine.session("p", "mixed").messages
+    for kind, id in ((Erasable.MESSAGE, hidden.id), (Erasable.SESSION, "mixed")):
+        with pytest.raises(NotFound):
+            engine.erase("p", kind, id, access=READER)
+    with pytest.raises(NotAllowed) as refusal:
+        engine.prove_erasure("p", Erasable.SESSION, "plain", words=[WORD], access=READER)
+    assert refusal.value.reasons == ("something-may-be-withheld",)
+    assert [each.id for each in engine.session("p", "mixed").messages] == [hidden.id, shown.id]
+    receipts = [
+        engine.erase("p", Erasable.SESSION, "plain", access=READER),
+        engine.erase("p", Erasable.DOCUMENT, plain.document, access=READER),
+        engine.delete_patient("p", access=READER),
+    ]
+    assert [each.counts for each in receipts] == [(), (), ()]
+    assert all(each.counts and each.signature for each in engine.erasures()[0])
+
+
+def test_a_note_that_denies_what_is_hidden_is_not_read_as_current(open_engine: Any) -> None:
+    engine = open_engine("main")
+    secret = allergy("Penicillin", id="a1", meta={"security": [{"system": ACT_CODE, "code": "SUD"}]})
+    engine.ingest("p", json.dumps(secret).encode(), source="ehr")
+    engine.ingest("p", b"ALLERGIES:\nNo known drug allergies.\n\nASSESSMENT:\nShe has migraine.", source="notes")
+    assert "No known drug allergies" in {fact.display for fact in engine.graph("p").facts.values()}
+    shown = engine.graph("p", access=READER)
+    assert [fact.display for fact in shown.facts.values() if fact.kind is Kind.CONDITION] == ["Migraine"]
+    assert "No known drug allergies" not in chapter.encoded(shown)
+    assert [passage.text for passage in shown.passages.values()] == ["She has migraine."]
+    # The other way round: a hidden note affirms what a record denies.
+    engine.put_patient("q")
+    none = allergy("No known allergies", id="nka")
+    none["code"] = {"coding": [{"system": "http://snomed.info/sct", "code": "716186003"}], "text": "No known allergies"}
+    engine.ingest("q", json.dumps(none).encode(), source="ehr")
+    assert engine.graph("q", access=READER).facts
+    engine.ingest("q", f"She used {WORD} and is allergic to penicillin.".encode(), source="notes")
+    assert any(fact.display == "Penicillin" for fact in engine.graph("q").facts.values())
+    assert engine.graph("q", access=READER).facts == {}
+
+
+def test_what_a_hidden_note_mentions_is_no_fact(open_engine: Any) -> None:
+    engine = open_engine("main")
+    engine.ingest("p", f"She has migraine and used {WORD}.".encode(), source="notes")
+    engine.ingest("p", b"She has asthma.", source="notes")
+    told = {fact.display for fact in engine.graph("p").facts.values()}
+    assert {"Migraine", "Asthma"} <= told
+    shown = engine.graph("p", access=READER).facts.values()
+    assert {fact.display for fact in shown if fact.kind is Kind.CONDITION} == {"Asthma"}
+
+
+@pytest.mark.parametrize("export", ["export_fhir", "summary"])
+def test_an_export_carries_the_labels_that_rules_give(open_engine: Any, export: str) -> None:
+    engine = open_engine("main")
+    engine.ingest("p", fact(), source="ehr")
+    engine.ingest("p", bundle(condition("Asthma", id="c2")), source="ehr")
+    engine.append("p", "s", [Turn(Speaker.PATIENT, f"I took {WORD} on Sunday.", said_at=NOW)])
+    told = json.loads(getattr(engine, export)("p"))
+    resources = [entry["resource"] for entry in told["entry"]]
+    labels = {
+        (each["resourceType"], each.get("code", {}).get("text", "")): {
+            s["code"] for s in each["meta"].get("security", ())
+        }
+        for each in resources
+    }
+    assert labels["Condition", "Other disorder"]
+    assert labels["Condition", "Asthma"] == set()
+    assert labels["Communication", ""] == {"SUD"}
+    assert labels["Condition", "Other disorder"] | {"SUD"} <= {s["code"] for s in told["meta"]["security"]}
+    # Elsewhere each is hidden by its own labels, and the rest is not.
+    there = open_engine("there")
+    there.ingest("q", getattr(engine, export)("p"), source="copy")
+    shown = there.graph("q", access=READER)
+    assert {fact.display for fact in shown.facts.values() if fact.kind is Kind.CONDITION} == {"Asthma"}
+    assert WORD not in chapter.encoded(shown).lower()
+    # Of a copy whose resources lost theirs, the bundle's count for all of it.
+    for each in resources:
+        each["meta"].pop("security", None)
+    there.put_patient("r")
+    there.ingest("r", json.dumps(told).encode(), source="copy")
+    assert not any(f.kind is Kind.CONDITION for f in there.graph("r", access=READER).facts.values())
+
+
+@pytest.mark.parametrize("export", ["export_fhir", "summary"])
+def test_a_copy_without_any_label_of_what_is_hidden_is_hidden(open_engine: Any, export: str) -> None:
+    engine = open_engine("main")
+    labelled = {"meta": {"security": [{"system": ACT_CODE, "code": "SUD"}]}}
+    engine.ingest(
+        "p", bundle(condition("Zwyxbar", id="h", note=[{"text": "Zwyxbar since May"}], **labelled)), source="a"
+    )
+    engine.ingest("p", bundle(condition("Asthma")), source="a")
+    told = json.loads(getattr(engine, export)("p"))
+    told["meta"].pop("security")
+    for each in told["entry"]:
+        each["resource"].get("meta", {}).pop("security", None)
+    engine.ingest("p", json.dumps(told).encode(), source="copy")
+    shown = engine.graph("p", access=READER)
+    assert "Zwyxbar" in chapter.encoded(engine.graph("p"))
+    assert "Zwyxbar" not in chapter.encoded(shown)
+    assert [fact.display for fact in shown.facts.values() if fact.kind is Kind.CONDITION] == ["Asthma"]

@@ -111,8 +111,7 @@ class Sight:
         if known is not None and known.held is held:
             return known
         read = mentions(held, *reading(), known.read if known else {})
-        told = {passage: found for (passage, _role), found in read.items()}
-        labels = sensitive(held, known.sensitive if known else None, told)
+        labels = sensitive(held, known.sensitive if known else None)
         made = _Patient(held, read, labels, about(held, self._privacy))
         with self._lock:
             self._patients[held.subject.id] = made

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from iamata.model.coding import CodedText
@@ -13,19 +11,18 @@ from iamata.model.statement import Label, Statement
 from iamata.policy.consent import Matter, times_of
 
 
-def matter_of(item: Statement | Passage, labels: frozenset[Label], mentioned: Iterable[Statement] = ()) -> Matter:
-    """Of a statement or a passage, with the labels that it carries here; of a passage with the codes of what it
-    mentions."""
+def matter_of(item: Statement | Passage, labels: frozenset[Label]) -> Matter:
+    """Of a statement or a passage, with the labels that it carries here."""
     record = item.provenance.record
     authors = frozenset(each.reference for each in item.authorship if each.reference)
     names = frozenset(filter(None, (record.reference, record.url)))
     if isinstance(item, Passage):
-        codes = frozenset(code for each in mentioned for code in _codes(each))
-        return Matter(names=names, types=frozenset({record.type}), codes=codes, authors=authors, labels=labels)
+        return Matter(names=names, types=frozenset({record.type}), authors=authors, labels=labels)
+    codes = {(coding.system, coding.code) for concept in _concepts(item) for coding in concept.codings}
     return Matter(
         names=names,
         types=frozenset({record.type}),
-        codes=_codes(item),
+        codes=frozenset(codes),
         references=frozenset(each.reference for each in item.references if each.reference),
         authors=authors,
         labels=labels,
@@ -40,10 +37,6 @@ def tells_of_privacy(statement: Statement) -> bool:
         return False
     rules = msgspec.json.decode(told, type=ConsentRules)
     return rules.privacy and bool(rules.provisions)
-
-
-def _codes(statement: Statement) -> frozenset[tuple[str, str]]:
-    return frozenset((coding.system, coding.code) for concept in _concepts(statement) for coding in concept.codings)
 
 
 def _concepts(statement: Statement) -> list[CodedText]:

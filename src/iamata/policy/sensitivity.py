@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -68,22 +67,14 @@ class Sensitive(msgspec.Struct, frozen=True):
         return self.labels.get(id, _NONE)
 
 
-def sensitive(
-    held: Held,
-    before: Sensitive | None = None,
-    mentions: Mapping[str, tuple[Statement, ...]] = MappingProxyType({}),
-) -> Sensitive:
-    """The labels of everything held, whatever was read of it and when. `mentions` are what its passages mention, by
-    their ids: a passage carries the labels of that too."""
-    return _Labelling(before.texts if before is not None else {}, mentions).of(held)
+def sensitive(held: Held, before: Sensitive | None = None) -> Sensitive:
+    """The labels of everything held, whatever was read of it and when."""
+    return _Labelling(before.texts if before is not None else {}).of(held)
 
 
 class _Labelling:
-    def __init__(
-        self, known: Mapping[str, Labels], mentions: Mapping[str, tuple[Statement, ...]] = MappingProxyType({})
-    ) -> None:
+    def __init__(self, known: Mapping[str, Labels]) -> None:
         self._known = known
-        self._mentions = mentions
         self._words: dict[str, Labels] = {}
         self._concepts: dict[CodedText, Labels] = {}
         self._texts: dict[str, Labels] = {}
@@ -99,8 +90,6 @@ class _Labelling:
             _add(own, statement.id, frozenset(statement.labels))
         for passage in passages.values():
             _add(ruled, passage.id, self.once(passage.id, passage))
-            for mention in self._mentions.get(passage.id, ()):
-                _add(ruled, passage.id, self._statement(mention))
             _add(own, passage.id, frozenset(passage.labels))
         _join_records(statements.values(), passages.values(), own)
         _join_records(statements.values(), passages.values(), ruled)
@@ -198,7 +187,7 @@ def of_shown(items: Iterable[Statement | Passage | Memory]) -> Labels:
 
 
 def each_of(items: Iterable[Statement | Memory]) -> dict[str, Labels]:
-    """As `of_shown` of each of these alone, by id."""
+    """As `of_shown` of each of these alone, by id; every confidentiality is kept."""
     labelling = _Labelling({})
     return {
         item.id: labelling.memory(item)

@@ -242,9 +242,7 @@ class _Hiding:
             return False
         if not view.directives:
             return not self._labels_hide(labels)
-        return self._allowed(
-            _NOTHING if self._plain else matter_of(item, labels, self._mentions.get(item.id, ())), labels
-        )
+        return self._allowed(_NOTHING if self._plain else matter_of(item, labels), labels)
 
     def _allowed(self, matter: Matter, labels: frozenset[Label]) -> bool:
         """Do consents and labels allow it?"""

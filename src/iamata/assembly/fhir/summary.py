@@ -22,7 +22,7 @@ from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
 from iamata.model.memory import Memory
 from iamata.model.roots import ASSEMBLED_TAG, ENGINE
-from iamata.model.statement import Kind, Polarity, Standing
+from iamata.model.statement import Kind, Label, Polarity, Standing
 
 _LOINC: Final = "http://loinc.org"
 _EMPTY: Final = "http://terminology.hl7.org/CodeSystem/list-empty-reason"
@@ -106,7 +106,8 @@ def summary(graph: Graph, made_at: datetime) -> Json:
         memories = said if section.name == "said" else []
         if section.required or placed[section.name] or memories:
             sections.append(_section(rendering, section, placed[section.name], memories))
-    composition = _composition(rendering, sections, made_at)
+    labels = rendering.labels([*(item for id in shown for item in graph.facts[id].members), *graph.memories])
+    composition = _composition(rendering, sections, labels, made_at)
     told = bundle.facts(rendering, shown)
     named = {address_of(each) for each in told}
     entries = [entry(composition), entry(bundle.patient(rendering)), entry(_engine()), *told]
@@ -117,7 +118,6 @@ def summary(graph: Graph, made_at: datetime) -> Json:
         if any(implicated["reference"] in named for implicated in each["resource"].get("implicated", ()))
     ]
     _keep_inside(entries)
-    labels = rendering.labels([*(item for id in shown for item in graph.facts[id].members), *graph.memories])
     return {
         "resourceType": "Bundle",
         "meta": meta(labels, ASSEMBLED_TAG) | {"profile": [f"{_PROFILES}Bundle-uv-ips"]},
@@ -202,11 +202,11 @@ def _engine() -> Json:
     }
 
 
-def _composition(rendering: Rendering, sections: list[Json], made_at: datetime) -> Json:
+def _composition(rendering: Rendering, sections: list[Json], labels: Iterable[Label], made_at: datetime) -> Json:
     return {
         "resourceType": "Composition",
         "id": id_of(f"summary-{rendering.patient_id}"[:64]),
-        "meta": meta((), ASSEMBLED_TAG) | {"profile": [f"{_PROFILES}Composition-uv-ips"]},
+        "meta": meta(labels, ASSEMBLED_TAG) | {"profile": [f"{_PROFILES}Composition-uv-ips"]},
         "text": _narrative(f"<p>Patient summary, assembled {escape(instant(made_at))}</p>"),
         "status": "final",
         "type": coded(_LOINC, "60591-5", "Patient summary Document"),
