@@ -263,11 +263,20 @@ class Store(Protocol):
         """Those of these hashes that were put into a context before."""
 
     # other scopes
-    def put_entry(self, entry: Entry) -> None:
-        """Append one version. Raises Conflict if this version exists."""
+    def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
+        """Append one version, with the file it came from. Raises Conflict if this version exists."""
 
     def entries(self, subject: Subject) -> list[Entry]:
         """Every version of every entry of the subject, by id and version."""
+
+    def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
+        """A file that an entry came from, exactly as received. Raises NotFound."""
+
+    def subject_version(self, subject: Subject) -> int:
+        """How often the entries of the subject have changed; 0 if nothing is held of it."""
+
+    def subjects(self) -> list[Subject]:
+        """Organizations, operators and agents of which entries are held, by scope and id."""
 
     # contexts, by reference
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...

@@ -29,8 +29,12 @@ NEEDED: dict[str, dict[str, Any]] = {
     "append_messages": {"session_id": "talk-zoe", "messages": [{"role": "user", "content": "I stopped it."}]},
     "browse": {},
     "read": {},
+    "list_entries": {},
+    "search_entries": {},
+    "record_cue": {},
 }
-FOR_A_PATIENT = sorted(set(NEEDED) - {"browse", "read"})
+OF_OTHERS = {"list_entries", "search_entries", "record_cue"}
+FOR_A_PATIENT = sorted(set(NEEDED) - {"browse", "read"} - OF_OTHERS)
 READING = sorted(set(FOR_A_PATIENT) - {"append_messages"})
 
 
@@ -193,3 +197,11 @@ def test_refusals_are_in_the_audit_log(engine: Engine) -> None:
     call(engine, "get_patient_info", {"patient_id": "zoe"})
     newest = engine.audit_records(subject="patient/zoe", per_page=1)[0]
     assert (newest.allowed, newest.principal, newest.reasons) == (False, "agent/mcp", ("no-relation-to-patient",))
+
+
+def test_an_agent_that_is_bound_to_a_patient_keeps_no_cues_of_its_own(engine: Engine) -> None:
+    """What it has learned could carry the patient to the next one's agent."""
+    result = call(engine, "record_cue", {"title": "Where", "text": f"{CANARY} stands in conditions."})
+    assert result.structured_content["type"] == "PERMISSION_DENIED"
+    assert result.structured_content["details"] == [{"reason": "bound-to-patients"}]
+    assert call(engine, "list_entries", {"subject": "agent/mcp"}).structured_content["data"] == []

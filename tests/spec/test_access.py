@@ -33,7 +33,7 @@ from iamata.engine.talking import Talk
 from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryDraft, EntryKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -62,7 +62,10 @@ WRITES = {
     "withdraw_ruling",
     "adjudicate",
     "put_entry",
+    "ingest_entry",
+    "retire_entry",
 }
+CLINIC = Subject(Scope.ORGANIZATION, "clinic")
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
 # These act for no reader: they open and close, form what is accepted, and say how the engine is.
@@ -176,7 +179,18 @@ class Walk:
             yield self.tried(lambda item=item: self.engine.document(self.id, item, access=self.access)[1].decode())
 
     def entries(self) -> Iterator[Any]:
-        yield self.engine.entries(Subject(Scope.ORGANIZATION, "clinic"), access=self.access)
+        yield self.engine.entries(CLINIC, access=self.access)
+
+    def entry(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.entry(CLINIC, "e", access=self.access))
+
+    def entry_document(self) -> Iterator[Any]:
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.entry_document(CLINIC, item, access=self.access))
+
+    def explain_entry(self) -> Iterator[Any]:
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.explain_entry(CLINIC, item, access=self.access))
 
     def audit_records(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.audit_records(access=self.access))
@@ -327,7 +341,7 @@ def test_a_context_of_one_reader_does_not_open_its_citations_to_another(pair: tu
 # ------------------------------------------------------------------- no relation
 
 STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset({"other"}))
-OF_NO_PATIENT = {"patients", "entries", "audit_records"}
+OF_NO_PATIENT = {"patients", "entries", "entry", "entry_document", "explain_entry", "audit_records"}
 
 
 def test_a_patient_one_has_no_relation_to_is_as_absent_as_one_that_does_not_exist(pair: tuple[Engine, Engine]) -> None:
@@ -402,11 +416,12 @@ def entry(scope: Scope, kind: EntryKind, attribution: AttributionKind, **more: A
     return Entry(kind=kind, attribution=author, **(given | more))
 
 
-def test_an_agent_cannot_write_entries_not_even_about_itself(engine: Engine) -> None:
+def test_an_agent_writes_nothing_but_its_own_cues(engine: Engine) -> None:
     agent = Access(kind=PrincipalKind.AGENT, id="x", on_behalf_of="x", roles=("owner",))
     for held in (
         entry(Scope.AGENT, EntryKind.GUARDRAIL, AttributionKind.SYSTEM),
-        entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT),
+        entry(Scope.AGENT, EntryKind.PURPOSE, AttributionKind.SYSTEM),
+        entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT, subject=Subject(Scope.AGENT, "another")),
         entry(Scope.OPERATOR, EntryKind.PREFERENCE, AttributionKind.USER),
         entry(Scope.ORGANIZATION, EntryKind.PATTERN, AttributionKind.AGENT),
     ):
@@ -414,6 +429,12 @@ def test_an_agent_cannot_write_entries_not_even_about_itself(engine: Engine) -> 
             engine.put_entry(held, access=agent)
         assert refusal.value.reasons == ("agents-do-not-write-entries",)
         assert engine.entries(held.subject) == []
+    cue = entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT)
+    assert engine.put_entry(cue, access=agent) == cue
+    bound = msgspec.structs.replace(agent, patients=frozenset({"p"}))
+    with pytest.raises(NotAllowed) as refusal:
+        engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT, id="f"), access=bound)
+    assert refusal.value.reasons == ("bound-to-patients",)
 
 
 def test_knowledge_of_an_operator_or_agent_is_read_by_itself_and_by_owners(engine: Engine) -> None:
@@ -451,6 +472,10 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "withdraw_ruling": lambda: engine.withdraw_ruling("p", "ru_x", access=access),
         "adjudicate": lambda: engine.adjudicate("p", access=access),
         "put_entry": lambda: engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT), access=access),
+        "ingest_entry": lambda: engine.ingest_entry(
+            EntryDraft(subject=CLINIC, kind=EntryKind.POLICY, title="T"), b"Text.", access=access
+        ),
+        "retire_entry": lambda: engine.retire_entry(CLINIC, "e", access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

@@ -17,7 +17,7 @@ from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryDraft, EntryKind
 from iamata.model.ruling import RulingKind
 from iamata.model.scope import Scope
 from iamata.model.session import ToolCall
@@ -102,6 +102,18 @@ VERBS: dict[str, tuple[Call, str]] = {
     "rulings": (lambda e, a: e.rulings("p", access=a), "patient/p"),
     "shown": (lambda e, a: e.shown("p", CANARY, access=a), "patient/p"),
     "put_entry": (lambda e, a: e.put_entry(entry(), access=a), "organization/clinic"),
+    "ingest_entry": (
+        lambda e, a: e.ingest_entry(
+            EntryDraft(subject=CLINIC, kind=EntryKind.GUIDELINE, title=CANARY),
+            f"# {CANARY}\n\n{CANARY}.".encode(),
+            name=f"{CANARY}.md",
+            access=a,
+        ),
+        "organization/clinic",
+    ),
+    "entry": (lambda e, a: e.entry(CLINIC, "e", access=a), "organization/clinic"),
+    "entry_document": (lambda e, a: e.entry_document(CLINIC, a_file(e), access=a), "organization/clinic"),
+    "explain_entry": (lambda e, a: e.explain_entry(CLINIC, "e", access=a), "organization/clinic"),
     "patients": (lambda e, a: e.patients(access=a), ""),
     "patient": (lambda e, a: e.patient("p", access=a), "patient/p"),
     "graph": (lambda e, a: e.graph("p", access=a), "patient/p"),
@@ -130,6 +142,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "document": (lambda e, a: e.document("p", next(iter(e.graph("p").documents)), access=a), "patient/p"),
     "entries": (lambda e, a: e.entries(CLINIC, access=a), "organization/clinic"),
     "audit_records": (lambda e, a: e.audit_records(access=a), ""),
+    "retire_entry": (lambda e, a: e.retire_entry(CLINIC, "e", reason=CANARY, access=a), "organization/clinic"),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
@@ -138,6 +151,10 @@ VERBS: dict[str, tuple[Call, str]] = {
 
 def only_condition(engine: Engine) -> str:
     return next(fact.id for fact in engine.graph("p").facts.values() if fact.kind == "condition")
+
+
+def a_file(engine: Engine) -> str:
+    return next(each.document for each in engine.entries(CLINIC) if each.document)
 
 
 def a_statement(engine: Engine) -> str:
@@ -161,7 +178,7 @@ def records(engine: Engine, by: str) -> list[AuditRecord]:
 
 @pytest.fixture
 def filled(engine: Engine, clock: HandClock) -> Engine:
-    for verb in ("ingest", "append", "put_entry"):
+    for verb in ("ingest", "append", "put_entry", "ingest_entry"):
         VERBS[verb][0](engine, Access.local())
     clock.wait(minutes=1)
     return engine
@@ -197,7 +214,7 @@ def test_a_written_entry_is_recorded_with_its_id(engine: Engine) -> None:
 def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
     nobody = Access(kind=PrincipalKind.AGENT, id="bot", patients=frozenset(), may_write=False)
     for name, (call, subject) in VERBS.items():
-        if name in NEVER_REFUSED | {"entries"}:
+        if name in NEVER_REFUSED | {"entries", "entry", "entry_document", "explain_entry"}:
             continue
         before = len(records(filled, "agent/bot"))
         with pytest.raises(IamataError):
@@ -225,7 +242,7 @@ def test_what_was_served_is_recorded_by_id(filled: Engine) -> None:
 def test_no_record_holds_patient_content(filled: Engine) -> None:
     """Names, diagnoses, doses, questions, paths with words in them: a unique word stands in all of them."""
     for name, (call, _) in VERBS.items():
-        if name not in ("put_entry", "delete_patient"):
+        if name not in ("put_entry", "retire_entry", "delete_patient"):
             call(filled, DOCTOR)
     filled.browse(f"/patient/p/conditions/active/{CANARY.lower()}-{only_condition(filled)[-4:]}/", access=DOCTOR)
     for wrong in (f"/patient/p/{CANARY}", f"/patient/p/{CANARY}/../x"):
@@ -249,6 +266,8 @@ def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engin
             "withdraw_ruling",
             "adjudicate",
             "put_patient",
+            "ingest_entry",
+            "retire_entry",
             "ingest",
             "append",
             "reread",

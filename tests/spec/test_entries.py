@@ -70,11 +70,12 @@ def test_an_agent_has_no_user_reported_knowledge() -> None:
 
 def test_versions_are_appended_and_never_overwritten(engine: Engine) -> None:
     first, second = guardrail(), guardrail(version=2, text="Newer.", supersedes=1)
-    engine.put_entry(first)
-    engine.put_entry(second)
+    assert engine.put_entry(first) == first
+    assert engine.put_entry(second) == second
     with pytest.raises(Conflict):
         engine.put_entry(guardrail(version=2, text="Overwritten."))
-    assert engine.entries(BOT) == [first, second]
+    assert engine.entries(BOT, history=True) == [first, second]
+    assert engine.entries(BOT) == [second]
     with pytest.raises(InvalidValue, match="from 1"):
         guardrail(version=0)
 
@@ -147,7 +148,8 @@ def test_an_entrys_citation_leads_to_the_version_that_was_cited(engine: Engine, 
     later = clock.wait(days=1)
     engine.put_entry(guardrail(version=2, text="Second rule.", recorded_at=later))
     found = engine.explain("p", f"{context.id}[{item.number}]")
-    assert (found.what, found.address, found.quote) == ("entry:guardrail", "/agent/triage/", "First rule.")
+    assert (found.what, found.quote) == ("entry:guardrail", "First rule.")
+    assert found.address == "/agent/triage/guardrails/title-of-guardrail-rail/entry.md"
 
 
 def test_a_context_is_about_exactly_one_patient(engine: Engine) -> None:
@@ -161,3 +163,4 @@ def test_entries_are_read_as_they_were_known_by_a_moment(engine: Engine) -> None
     engine.put_entry(held)
     assert engine.entries(held.subject, known_at=held.recorded_at) == [held]
     assert engine.entries(held.subject, known_at=held.recorded_at - timedelta(seconds=1)) == []
+    assert engine.entries(held.subject, known_at=held.recorded_at - timedelta(seconds=1), history=True) == []

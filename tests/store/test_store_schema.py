@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from store_samples import NOW, adjudication_of, bundle, memory_of, turns
+from test_store_entries import file, guideline
 
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
@@ -106,7 +107,7 @@ def test_a_table_of_one_patient_can_be_distributed_by_patient(name: str) -> None
 def test_the_small_tables_refer_to_nothing() -> None:
     for name in set(TABLES) - ONE_PATIENT_TABLES:
         assert "references" not in TABLES[name]["body"], name
-    assert "primary key (scope, subject, id, version)" in TABLES["entries"]["body"]
+    assert "primary key (scope, subject, id, version)" in TABLES["entry_versions"]["body"]
 
 
 def test_erasing_goes_through_every_table_of_one_patient_and_the_queue() -> None:
@@ -148,6 +149,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
         store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
         store.put_shown("leo", {b"0123456789"}, NOW)
+        store.put_entry(guideline(document="en_1"), NOW, document=file())
         column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before

@@ -24,7 +24,7 @@ from iamata.assembly.tree import Tree, address, as_tree, hint_of
 from iamata.assembly.wording import inert, name, one_line, quote, short
 from iamata.authority import PatientContext, Profile, Scale, Witnesses, asked_aspect, profiles, tied
 from iamata.model.context import Authority, Context, ContextItem, ContextRequest, LeftOut, LeftOutReason
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryKind, in_force
 from iamata.model.fact import Fact, FieldVerdict
 from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes
@@ -147,7 +147,7 @@ def assemble(
     brackets. Pass a Tree where one is kept. Not promised: that everything relevant fits; `left_out` counts the rest.
     """
     desk = _desk(index, graph)
-    work = _Work(request, desk, _current(entries, moment), moment, count, profile)
+    work = _Work(request, desk, in_force(entries, moment), moment, count, profile)
     return work.context(index, stamp, mint)
 
 
@@ -553,25 +553,6 @@ class _Work:
             f"The safety set does not fit in {self.request.budget_tokens} tokens: {shown} of {len(safety)} of its "
             f"items are told; about {needed + self._fixed(False)} tokens would hold it."
         )
-
-
-def _current(entries: Sequence[Entry], moment: Moment) -> list[Entry]:
-    """The newest version of each entry that is in force at the clinical now, by id."""
-    today = moment.true_at.date().isoformat()
-    newest: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        key = (str(entry.subject), entry.id)
-        if moment.known_at is not None and entry.recorded_at > moment.known_at:
-            continue
-        if key not in newest or newest[key].version < entry.version:
-            newest[key] = entry
-    return [
-        entry
-        for _, entry in sorted(newest.items())
-        if not entry.retired
-        and (not entry.effective_from or entry.effective_from[:10] <= today[: len(entry.effective_from[:10])])
-        and (not entry.effective_to or entry.effective_to[:10] >= today[: len(entry.effective_to[:10])])
-    ]
 
 
 def _repicked(fact: Fact, field: str, items: Sequence[str]) -> Fact:

@@ -65,7 +65,9 @@ _UNSEARCHED: Final = frozenset({"name", "address", "telecom", "member_id", "note
 Synonyms = Callable[[str], tuple[str, ...]]
 
 
-class _Doc(msgspec.Struct, gc=False):
+class Doc(msgspec.Struct, gc=False):
+    """A text that can be found: its title counts more than its words; `codes` are found by themselves."""
+
     id: str
     kind: str
     title: str
@@ -122,17 +124,13 @@ def _singular(word: str) -> str:
     return word
 
 
-class Index:
-    """The search index of one graph. Built once, read only, and as large as the text of the graph.
+class Lexical:
+    """A search index over texts. Built once, read only. `synonyms` maps a word or a phrase, in lower case, to others
+    that mean the same. What the texts are, and where each stands, is for those that extend this."""
 
-    Searched are facts and events, memories, passages and documents: names, codes, values, quotes, and of authors only
-    persons of care. `synonyms` maps a word or a phrase, in lower case, to others that mean the same.
-    """
-
-    def __init__(self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: ()) -> None:
-        self._tree = as_tree(graph)
+    def __init__(self, docs: Iterable[Doc], *, synonyms: Synonyms = lambda text: ()) -> None:
         self._synonyms = synonyms
-        self._docs: dict[str, _Doc] = {doc.id: doc for doc in sorted(self._read(), key=lambda doc: doc.id)}
+        self._docs: dict[str, Doc] = {doc.id: doc for doc in sorted(docs, key=lambda doc: doc.id)}
         self._ids = tuple(self._docs)
         # word → document number, count, document number, count …: a posting costs eight bytes
         self._postings: dict[str, array[int]] = {}
@@ -154,10 +152,13 @@ class Index:
     def __len__(self) -> int:
         return len(self._docs)
 
-    @property
-    def tree(self) -> Tree:
-        """The tree that the index was built on, for those who read what was found."""
-        return self._tree
+    def _address(self, id: str) -> str:
+        """Where an item stands."""
+        raise NotImplementedError
+
+    def _with_neighbours(self, scores: dict[str, float]) -> dict[str, float]:
+        """The scores, with what is linked to what was found."""
+        return scores
 
     def search(self, query: str, *, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """The best hits, by descending score, ties by id; at most `limit`.
@@ -241,6 +242,34 @@ class Index:
         fused = self._with_neighbours(scores)
         return {id: score for id, score in sorted(fused.items()) if score > 0 and _passes(self._docs[id], asked)}
 
+    # hits
+
+    def _hit(self, doc: Doc, score: float, asked: _Asked) -> Hit:
+        words = {word for word, _ in asked.words}
+        snippet, matched = _snippet(doc.text, words)
+        matched = matched or tuple(sorted(code for code in asked.codes if any(c.startswith(code) for c in doc.codes)))
+        return Hit(doc.id, doc.kind, self._address(doc.id), name(doc.title), snippet, score, matched)
+
+
+class Index(Lexical):
+    """The search index of one graph, as large as the text of the graph.
+
+    Searched are facts and events, memories, passages and documents: names, codes, values, quotes, and of authors only
+    persons of care.
+    """
+
+    def __init__(self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: ()) -> None:
+        self._tree = as_tree(graph)
+        super().__init__(self._read(), synonyms=synonyms)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that the index was built on, for those who read what was found."""
+        return self._tree
+
+    def _address(self, id: str) -> str:
+        return address(self._tree, id)
+
     def _with_neighbours(self, scores: dict[str, float]) -> dict[str, float]:
         """Each item adds a share of its best linked neighbour, so that the medicine for what was asked is found too."""
         links = self._tree.neighbours.links
@@ -255,17 +284,9 @@ class Index:
             fused[id] = fused.get(id, 0.0) + _NEIGHBOUR_SHARE * gain
         return fused
 
-    # hits
-
-    def _hit(self, doc: _Doc, score: float, asked: _Asked) -> Hit:
-        words = {word for word, _ in asked.words}
-        snippet, matched = _snippet(doc.text, words)
-        matched = matched or tuple(sorted(code for code in asked.codes if any(c.startswith(code) for c in doc.codes)))
-        return Hit(doc.id, doc.kind, address(self._tree, doc.id), name(doc.title), snippet, score, matched)
-
     # reading the graph
 
-    def _read(self) -> Iterator[_Doc]:
+    def _read(self) -> Iterator[Doc]:
         graph = self._tree.graph
         for fact in graph.facts.values():
             yield self._fact(fact)
@@ -274,7 +295,7 @@ class Index:
         for id, passage in graph.passages.items():
             title = passage.title or "note"
             author = attribution_of(self._tree, id)
-            yield _doc(
+            yield doc_of(
                 id,
                 "passage",
                 title,
@@ -286,9 +307,9 @@ class Index:
         for id, document in graph.documents.items():
             received = _day_of(document.received_at)
             text = f"{document.format} {document.source} {received}"
-            yield _doc(id, "document", document.format, text, sources={document.source}, day=received)
+            yield doc_of(id, "document", document.format, text, sources={document.source}, day=received)
 
-    def _fact(self, fact: Fact) -> _Doc:
+    def _fact(self, fact: Fact) -> Doc:
         graph = self._tree.graph
         held = [
             graph.statements[id] for id in (*fact.members, *(id for id, _ in fact.history)) if id in graph.statements
@@ -313,7 +334,7 @@ class Index:
             kinds.add(attribution.kind)
             if attribution.author.role in _CARE and attribution.author.display:
                 words.append(attribution.author.display)
-        return _doc(
+        return doc_of(
             fact.id,
             fact.kind.value,
             fact.display,
@@ -324,11 +345,11 @@ class Index:
             day=self._tree.by_day.get(fact.id, ""),
         )
 
-    def _memory(self, memory: Memory) -> _Doc:
+    def _memory(self, memory: Memory) -> Doc:
         about = coded(memory.concept)
         kind = memory.kind.value.replace("_", " ")
         words = [memory.quote, about, kind, memory.change, *(value for _, value in memory.detail)]
-        return _doc(
+        return doc_of(
             memory.id,
             memory.kind.value,
             about or kind,
@@ -341,7 +362,7 @@ class Index:
         )
 
 
-def _doc(
+def doc_of(
     id: str,
     kind: str,
     title: str,
@@ -352,8 +373,9 @@ def _doc(
     attributions: Iterable[AttributionKind] = (),
     day: str = "",
     also: str = "",
-) -> _Doc:
-    return _Doc(
+) -> Doc:
+    """A text for an index. `day` is the day it tells of, `also` a word more that finds it."""
+    return Doc(
         id,
         kind,
         title,
@@ -411,7 +433,7 @@ def _filters(asked: _Asked) -> bool:
 _MEMORY: Final = frozenset({"memory", "memories"})
 
 
-def _passes(doc: _Doc, asked: _Asked) -> bool:
+def _passes(doc: Doc, asked: _Asked) -> bool:
     if asked.kinds and doc.kind not in asked.kinds and not (asked.kinds & _MEMORY and doc.id.startswith("lm_")):
         return False
     if asked.sources and not any(wanted in source for wanted in asked.sources for source in doc.sources):

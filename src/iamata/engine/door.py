@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
+from iamata.engine.shelves import Shelf, Shelves
 from iamata.errors import IamataError, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
@@ -27,6 +28,8 @@ _WRITES = (
     "reread",
     "retract",
     "put_entry",
+    "ingest_entry",
+    "retire_entry",
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
@@ -50,6 +53,7 @@ class Door:
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
+        self._shelves = Shelves(store, keys)
         self._clock = clock
         self._ids = ids
         self._model = model
@@ -63,7 +67,7 @@ class Door:
         try:
             policy.require(access, act, subject)
         except IamataError:
-            self._audit(action, access, subject, allowed=False)
+            self._audit(action, access, subject, act=act, allowed=False)
             raise
         return access, subject  # type: ignore[return-value]  # None only for listings, which do not use it
 
@@ -74,9 +78,10 @@ class Door:
         subject: Subject | None,
         items: tuple[str, ...] = (),
         *,
+        act: str = "",
         allowed: bool = True,
     ) -> None:
-        act = _ACTS.get(action, "read")
+        act = act or _ACTS.get(action, "read")
         self._store.audit(
             AuditRecord(
                 at=self._clock(),
@@ -90,7 +95,7 @@ class Door:
                 items=items[:1000],
             )
         )
-        if act in ("write", "decide"):  # recorded before the answer leaves (design 10)
+        if act in ("write", "decide", "learn"):  # recorded before the answer leaves (design 10)
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:
@@ -116,3 +121,14 @@ class Door:
             raise NotFound(what="patient", id=subject.id)
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
         return self._graphs.load(subject.id, moment, access)
+
+    def _shelf(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """The entries of a subject of another scope, as they were known and in force."""
+        return self._shelves.load(subject, Moment.of(self._clock(), known_at=known_at, true_at=true_at))
+
+    def _planted(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """As `_shelf`. Raises NotFound for a subject of which nothing was ever held."""
+        shelf = self._shelf(subject, known_at, true_at)
+        if not shelf.tree.version:
+            raise NotFound(what=subject.scope.value, id=subject.id)
+        return shelf

@@ -11,6 +11,7 @@ from typing import Self
 
 from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
+from iamata.engine.knowing import Knowing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
@@ -20,7 +21,7 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering):
+class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Knowing):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

@@ -7,14 +7,14 @@ from datetime import datetime
 
 import msgspec
 
-from iamata.assembly import navigation, rendering
+from iamata.assembly import entry_pages, navigation, rendering
 from iamata.assembly import pipeline as assembly
 from iamata.assembly.reports import difference
 from iamata.connectors import registry
 from iamata.engine import shown, terminologies
 from iamata.engine.door import Door
 from iamata.engine.explaining import explained
-from iamata.engine.stamps import stamp_of
+from iamata.engine.stamps import shelf_stamp, stamp_of
 from iamata.errors import BadInput, Gone, NotFound
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
@@ -40,7 +40,7 @@ _ALL = 1_000_000
 
 
 class Reading(Door):
-    """Patients, the tree, search, contexts, explanations, receipts, bytes, entries and the audit log."""
+    """Patients, the tree, search, contexts, explanations, receipts, bytes and the audit log."""
 
     def patients(
         self, *, page: int = 0, per_page: int = 50, access: Access | None = None
@@ -86,12 +86,19 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> Listing:
-        """What a directory of the tree holds, each with a hint and its cost in tokens. `/` lists the patients."""
+        """What a directory of the tree holds, each with a hint and its cost in tokens. `/` lists the patients, and the
+        organizations, operators and agents of which entries are held, as far as they exist for this reader."""
         subject = _subject_of(path)
         access, _ = self._begin("browse", "read", access, subject)
         if subject is None:
             rows, _ = self.patients(per_page=1000, access=access)
-            return Listing(path, navigation.root([row.id for row in rows]), "")
+            others = [each for each in self._store.subjects() if policy.decide(access, "read", each).allowed]
+            return Listing(path, navigation.root([row.id for row in rows], others), "")
+        if subject.scope is not Scope.PATIENT:
+            shelf = self._planted(subject, known_at, true_at)
+            entry_nodes = entry_pages.browse(shelf.tree, path, count=token_counter())
+            self._audit("browse", access, subject)
+            return Listing(path, entry_nodes, shelf_stamp(shelf.tree, access).digest)
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
@@ -112,6 +119,14 @@ class Reading(Door):
         access, _ = self._begin("read", "read", access, subject)
         if subject is None:
             raise NotFound("there is no file at this address; browse / for the patients")
+        if subject.scope is not Scope.PATIENT:
+            shelf = self._planted(subject, known_at, true_at)
+            stamp = shelf_stamp(shelf.tree, access).digest
+            page = entry_pages.read(
+                shelf.tree, path, format=format, token_budget=token_budget, count=token_counter(), stamp=stamp
+            )
+            self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
+            return page
         loaded = self._load(subject, known_at, true_at, access)
         page = rendering.read(
             loaded.tree,
@@ -136,10 +151,12 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> list[Hit]:
-        """The best hits in the patient's graph, best first."""
+        """The best hits in the patient's graph, or in the entries in force of another subject, best first."""
         access, subject = self._begin("search", "read", access, subject)
-        loaded = self._load(subject, known_at, true_at, access)
-        hits = loaded.index.search(query, kinds=kinds, limit=limit)
+        if subject.scope is Scope.PATIENT:
+            hits = self._load(subject, known_at, true_at, access).index.search(query, kinds=kinds, limit=limit)
+        else:
+            hits = self._shelf(subject, known_at, true_at).index.search(query, kinds=kinds, limit=limit)
         self._audit("search", access, subject, tuple(hit.item for hit in hits))
         return hits
 
@@ -330,15 +347,6 @@ class Reading(Door):
             raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)
         self._audit("document", access, subject, (document,))
         return found.media_type, body
-
-    def entries(
-        self, subject: Subject, *, known_at: datetime | None = None, access: Access | None = None
-    ) -> list[Entry]:
-        """Every version of every entry of an organization, operator or agent recorded by then, by id and version."""
-        access, subject = self._begin("entries", "read", access, subject)
-        found = [e for e in self._store.entries(subject) if known_at is None or e.recorded_at <= known_at]
-        self._audit("entries", access, subject, tuple(entry.id for entry in found))
-        return found
 
     def audit_records(
         self, *, subject: str | None = None, page: int = 0, per_page: int = 100, access: Access | None = None

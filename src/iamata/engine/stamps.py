@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iamata.assembly.entry_tree import EntryTree
 from iamata.connectors import registry
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
@@ -36,6 +37,22 @@ def stamp_of(
         policy=policy.POLICY_VERSION,
         visible=policy.view_key(access),
         tokenizer=tokenizer or token_counter().name,
+        true_at=moment.true_at.isoformat(),
+        known_at=moment.known_at.isoformat() if moment.known_at else "",
+    )
+
+
+def shelf_stamp(tree: EntryTree, access: Access) -> ReadStamp:
+    """The stamp of a read of one subject's entries."""
+    moment = tree.moment
+    return ReadStamp(
+        subjects=((str(tree.subject), tree.version),),
+        knowledge="",
+        reader="entries/1",
+        profile="",
+        policy=policy.POLICY_VERSION,
+        visible=policy.view_key(access),
+        tokenizer=token_counter().name,
         true_at=moment.true_at.isoformat(),
         known_at=moment.known_at.isoformat() if moment.known_at else "",
     )

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
-from iamata.errors import Conflict, NotFound
+from iamata.errors import NotFound
 from iamata.model.audit import AuditRecord
-from iamata.model.document import Receipt
+from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
 from iamata.model.graph import Held
 from iamata.model.memory import Memory
@@ -19,7 +19,7 @@ from iamata.model.ruling import Ruling
 from iamata.model.scope import Subject
 from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, codec, erasing, forming, reading, rereading, talk
+from iamata.store import accepting, codec, erasing, forming, knowledge, reading, rereading, talk
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
 from iamata.store.database import Database
 from iamata.store.schema import migrations
@@ -38,6 +38,7 @@ class DatabaseStore:
         self._database = database
         self._random_bytes = random_bytes
         database.migrate(migrations())
+        knowledge.seal_plain(database, keys, random_bytes)
         self._audit = AuditLog(database, keys.get_or_create(AUDIT_KEY_NAME), random_bytes(16).hex())
 
     def close(self) -> None:
@@ -151,24 +152,20 @@ class DatabaseStore:
         return talk.shown(self._database, patient, marks)
 
     # other scopes
-    def put_entry(self, entry: Entry) -> None:
-        with self._database.writing() as tx:
-            added = tx.run(
-                "insert_entry",
-                scope=entry.subject.scope.value,
-                subject=entry.subject.id,
-                id=entry.id,
-                version=entry.version,
-                kind=entry.kind.value,
-                body=codec.encode(entry).decode(),
-            )
-        if not added:
-            raise Conflict(f"version {entry.version} of entry {entry.id} exists")
+    def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
+        knowledge.put_entry(self._database, self.keys, self._random_bytes, entry, document, now)
 
     def entries(self, subject: Subject) -> list[Entry]:
-        with self._database.reading() as tx:
-            rows = tx.rows("entries", scope=subject.scope.value, subject=subject.id)
-        return [codec.entries.decode(body) for (body,) in rows]
+        return knowledge.entries(self._database, self._sealer(str(subject)), subject)
+
+    def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
+        return knowledge.entry_document(self._database, self._sealer(str(subject)), subject, document)
+
+    def subject_version(self, subject: Subject) -> int:
+        return knowledge.version(self._database, subject)
+
+    def subjects(self) -> list[Subject]:
+        return knowledge.subjects(self._database)
 
     # contexts, by reference
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from iamata.interfaces.cli import (
     deciding,
+    entries,
     ingesting,
     pulling,
     reading,
@@ -78,6 +79,7 @@ app.command(rich_help_panel=_DECIDE)(deciding.adjudicate)
 app.command(rich_help_panel=_DECIDE)(deciding.retract)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
+app.add_typer(entries.app, name="entry", rich_help_panel=_IN)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(running.doctor)
 app.command(rich_help_panel=_RUN)(running.version)

@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from iamata.interfaces.http.routes import (
     contexts,
+    entries,
     graph,
     ingestions,
     memories,
@@ -26,4 +27,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     reports.router,
     review.router,
     contexts.router,
+    entries.router,
 )

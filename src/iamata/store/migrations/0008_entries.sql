@@ -1,0 +1,39 @@
+-- Entries sealed under a key of their subject, and the files they came from.
+
+-- mark: across patients
+-- Organizations, operators and agents of which something is held. `version` counts the changes of their entries.
+create table subjects (
+  scope text not null,
+  subject text not null,
+  created_at text not null,
+  updated_at text not null,
+  version bigint not null,
+  key_check blob not null,
+  primary key (scope, subject)
+);
+
+-- mark: across patients
+-- Every version of every entry, sealed. The subject is (scope, subject).
+create table entry_versions (
+  scope text not null,
+  subject text not null,
+  id text not null,
+  version bigint not null,
+  kind text not null,
+  recorded_at text not null,
+  body blob not null,
+  primary key (scope, subject, id, version)
+);
+-- append only: entry_versions
+
+-- mark: across patients
+-- The files that entries came from, exactly as received, sealed. `about` says what the file is.
+create table entry_documents (
+  scope text not null,
+  subject text not null,
+  id text not null,
+  about blob not null,
+  body blob not null,
+  primary key (scope, subject, id)
+);
+-- append only: entry_documents
