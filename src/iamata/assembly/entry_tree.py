@@ -186,8 +186,10 @@ def _exact(tree: EntryTree, path: Path) -> Spot | None:
         case (name,) if name == INDEX:
             return Spot(tree.address(path), Leaf.INDEX, ())
         case (name,) if name in kinds:
-            leaf = Leaf.KIND if kinds[name].single else Leaf.DIRECTORY
-            return Spot(tree.address(path, directory=leaf is Leaf.DIRECTORY), leaf, path)
+            if not kinds[name].single:
+                return Spot(tree.address(path, directory=True), Leaf.DIRECTORY, path)
+            held = tree.group(name)
+            return Spot(tree.address(path), Leaf.KIND, path, held[0].id if len(held) == 1 else "")
         case (name, file) if file == INDEX and name in kinds and not kinds[name].single:
             return Spot(tree.address(path), Leaf.INDEX, (name,))
     item = tree.items.get(path, "")
