@@ -17,7 +17,6 @@ from iamata.assembly.wording import rows
 from iamata.authority import PatientContext, Profile
 from iamata.authority.evidence import folded
 from iamata.model.clinical_time import ClinicalTime
-from iamata.model.entry import Entry, EntryKind
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.link import LinkType
@@ -71,16 +70,6 @@ _OLDEST_TALK: Final = 0.3
 # Kinds of which every item is a thing of its own, and kinds that tell little without a name.
 _EACH_ITS_OWN: Final = frozenset({Kind.CLAIM, Kind.REMITTANCE, Kind.AUTHORIZATION, Kind.INSURANCE})
 _NAMED: Final = frozenset({Kind.ORDER, Kind.PROCEDURE, Kind.OBSERVATION, Kind.REPORT, Kind.APPOINTMENT})
-_ENTRY_RELEVANCE: Final = {
-    EntryKind.GUARDRAIL: 1.0,
-    EntryKind.PURPOSE: 0.8,
-    EntryKind.CORRECTION: 0.75,
-    EntryKind.PREFERENCE: 0.6,
-    EntryKind.PROFILE: 0.4,
-    EntryKind.CUE: 0.4,
-    EntryKind.HABIT: 0.3,
-    EntryKind.CONFIGURATION: 0.2,
-}
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -210,14 +199,6 @@ def relevance(card: Card, profile: Profile) -> float:
 def asked(relevance: float, score: float) -> float:
     """How much it matters when something is asked; `score` 0..1 says how well it answers, against the best answer."""
     return (1 - _QUERY_SHARE) * relevance + _QUERY_SHARE * score
-
-
-def entry_relevance(entry: Entry, task: str, query: str) -> float:
-    """How much an entry of another scope matters: by its kind, its tags, and words shared with task and question."""
-    asked = set(folded(f"{task} {query}").split())
-    told = set(folded(f"{entry.title} {' '.join(entry.tags)}").split())
-    base = _ENTRY_RELEVANCE.get(entry.kind, 0.25)
-    return min(1.0, base + 0.3 * len(asked & told))
 
 
 class SafetyRule(msgspec.Struct, frozen=True):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Final
 
 import msgspec
@@ -140,7 +142,7 @@ def _text(body: bytes, format: str, media_type: str, limits: Limits) -> EntryFil
         format=format,
         media_type=media_type or registry.media_type(format),
         form=Form.UNSTRUCTURED,
-        passages=tuple(found),
+        passages=tuple(_without_bare_headings(found)),
         title=" ".join(extract.title.split())[:_LONGEST_HEADING],
         author=extract.author,
         lines=tuple(lines),
@@ -158,6 +160,15 @@ def _after_heading(page: Page, start: int, end: int) -> int:
     while at < end and page.text[at].isspace():
         at += 1
     return at if at < end else start
+
+
+def _without_bare_headings(found: list[Stretch]) -> Iterator[Stretch]:
+    """All but those that say nothing but their heading, where what follows stands under it and says it too."""
+    for stretch, following in zip_longest(found, found[1:]):
+        words = stretch.text.strip("#=- \n").strip()
+        bare = bool(stretch.heading) and " ".join(words.split()) == stretch.heading[-1]
+        if not (bare and following is not None and following.heading[: len(stretch.heading)] == stretch.heading):
+            yield stretch
 
 
 def _path(above: list[tuple[int, str]], title: str, page: Page) -> tuple[str, ...]:

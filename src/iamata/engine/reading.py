@@ -25,7 +25,6 @@ from iamata.model.context import Context, ContextRequest
 from iamata.model.decision import Decision, Verdict
 from iamata.model.difference import Report
 from iamata.model.document import Receipt
-from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes
 from iamata.model.patient import PatientRow
@@ -175,21 +174,22 @@ class Reading(Door):
         access, subject = self._begin("context", "read", access, patients[0])
         profile = assembly.profile_of(request.task)
         loaded = self._load(subject, known_at, true_at, access)
-        entries: list[Entry] = []
-        for other in request.subjects:
-            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed:
-                entries += self._store.entries(other)
+        shelves = [
+            self._shelf(other, known_at, true_at).index
+            for other in request.subjects
+            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other).allowed
+        ]
         stamp = stamp_of(
             loaded.graph,
             access,
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
-            entries=entries,
+            others=[(str(index.tree.subject), index.tree.version) for index in shelves],
         )
         context = assembly.assemble(
             request,
             loaded.tree,
-            entries,
+            shelves,
             moment=loaded.graph.moment,
             index=loaded.index,
             count=token_counter(request.tokenizer),
