@@ -264,10 +264,12 @@ class Store(Protocol):
 
     # other scopes
     def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
-        """Append one version, with the file it came from. Raises Conflict if this version exists."""
+        """Append one version, with the file it came from; of a patient the graph version goes up. Raises Conflict if
+        this version exists, NotFound if the patient is not registered."""
 
     def entries(self, subject: Subject) -> list[Entry]:
-        """Every version of every entry of the subject, by id and version."""
+        """Every version of every entry of a subject that is no patient, by id and version; a patient's are in what is
+        held of it."""
 
     def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
         """A file that an entry came from, exactly as received. Raises NotFound."""

@@ -164,3 +164,47 @@ def test_an_agent_reads_entries_and_keeps_its_own_cues_over_mcp() -> None:
                 assert other.structured_content["type"] == "PERMISSION_DENIED"
 
     two_patients.run(scene)
+
+
+def test_an_inference_is_kept_shown_and_goes_stale_by_every_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    record = {"resourceType": "Condition", "id": "c", "subject": {"reference": "Patient/p"}, "code": {"text": "Asthma"}}
+
+    def sent(**more: Any) -> bytes:
+        return json.dumps(record | more).encode()
+
+    async def over_mcp(engine: Engine, fact: str) -> None:
+        async with Client(mcp.create_server(engine, access=mcp.agent("bot"))) as client:
+            given = {"patient_id": "p", "title": "Breath", "text": "May need a spacer.", "derived_from": [fact]}
+            kept = await client.call_tool("record_inference", given)
+            assert kept.structured_content["derivedFrom"] == [{"item": fact, "what": "fact"}]
+            listed = await client.call_tool("browse_patient", {"patient_id": "p", "path": "/inferences/"})
+            assert "Breath, an AI agent (bot)" in listed.content[0].text
+
+    with Engine.open("iamata.db") as engine:
+        engine.ingest("p", sent(), source="ehr")
+        [fact] = engine.graph("p").facts
+        two_patients.run(lambda: over_mcp(engine, fact))
+        engine.ingest("p", sent(clinicalStatus={"coding": [{"code": "resolved"}]}), source="ehr")
+        with running(engine) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            [shown] = client.get("/v1/patients/p/entries").json()["data"]
+            assert (shown["title"], shown["stale"], shown["changed"]) == ("Breath", True, [fact])
+            assert shown["author"]["reference"] == "agent/bot"
+            body = {"kind": "summary", "title": "S", "text": "Asthma.", "author": "scribe", "derivedFrom": [fact]}
+            assert client.post("/v1/patients/p/entries", json=body).status_code == 201
+            assert client.post("/v1/patients/p/entries", json=body | {"derivedFrom": []}).status_code == 400
+            assert client.get("/v1/patients/nobody/entries").status_code == 404
+            assert client.get("/v1/patients/p/vfs", params={"path": "/inferences"}).status_code == 200
+
+    def run(*args: str) -> str:
+        done = CliRunner().invoke(app, ["entry", *args])
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    assert "inference: Breath, version 1 of" in run("list", "patient/p")
+    assert ", stale  et_" in run("list", "patient/p")
+    said = ("--text", "Controlled.", "--author", "scribe", "--derived-from", fact)
+    assert "patient/p: summary Now, version 1." in run("add", "patient/p", "summary", "Now", *said)
+    assert len(json.loads(run("list", "patient/p", "--json"))["entries"]) == 3

@@ -289,6 +289,14 @@ ROUTES = {
     "post /v1/context",
     "post /v1/search",
     "post /v1/explain",
+    "get /v1/{subjects}/{subject_id}/entries",
+    "post /v1/{subjects}/{subject_id}/entries",
+    "post /v1/{subjects}/{subject_id}/entries/files",
+    "get /v1/{subjects}/{subject_id}/entries/{entry_id}",
+    "post /v1/{subjects}/{subject_id}/entries/{entry_id}/retirement",
+    "get /v1/{subjects}/{subject_id}/documents/{document_id}/content",
+    "get /v1/{subjects}/{subject_id}/vfs",
+    "get /v1/{subjects}/{subject_id}/read",
 }
 
 

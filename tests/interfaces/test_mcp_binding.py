@@ -31,11 +31,12 @@ NEEDED: dict[str, dict[str, Any]] = {
     "read": {},
     "list_entries": {},
     "search_entries": {},
+    "record_inference": {"title": "T", "text": "It follows.", "derived_from": ["/patient/zoe/_index.md"]},
     "record_cue": {},
 }
 OF_OTHERS = {"list_entries", "search_entries", "record_cue"}
 FOR_A_PATIENT = sorted(set(NEEDED) - {"browse", "read"} - OF_OTHERS)
-READING = sorted(set(FOR_A_PATIENT) - {"append_messages"})
+READING = sorted(set(FOR_A_PATIENT) - {"append_messages", "record_inference"})
 
 
 @pytest.fixture(scope="module")
@@ -89,6 +90,8 @@ def test_the_bound_patient_is_meant_where_none_is_named(engine: Engine, tool: st
     given = dict(NEEDED[tool])
     if tool == "explain":
         given["item"] = next(iter(engine.graph("leo").facts))
+    if tool == "record_inference":
+        given["derived_from"] = [next(iter(engine.graph("leo").facts))]
     if tool == "append_messages":
         given["session_id"] = "another"
     for said in (given, {"patient_id": "leo"} | given):

@@ -180,9 +180,15 @@ class Walk:
 
     def entries(self) -> Iterator[Any]:
         yield self.engine.entries(CLINIC, access=self.access)
+        yield self.tried(lambda: self.engine.entries(patient(self.id), history=True, access=self.access))
+
+    def inferences(self) -> Iterator[Any]:
+        yield self.engine.inferences(self.id, access=self.access)
 
     def entry(self) -> Iterator[Any]:
         yield self.tried(lambda: self.engine.entry(CLINIC, "e", access=self.access))
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.entry(patient(self.id), item, access=self.access))
 
     def entry_document(self) -> Iterator[Any]:
         for item in self.items:
@@ -248,8 +254,12 @@ def pair(open_engine: Any, clock: HandClock) -> tuple[Engine, Engine]:
         if engine is holding:
             body = json.dumps({"resourceType": "Bundle", "entry": [{"resource": r} for r in hidden_resources()]})
             engine.ingest("p", body.encode(), source=f"{CANARY} clinic", name=f"{CANARY}.json")
+            secret = next(f.id for f in engine.graph("p").facts.values() if CANARY in f.display)
+            infer(engine, CANARY, secret)
         else:
-            engine.retract("p", "nobody")  # a change without content: the counters of both engines agree
+            engine.graph("p")  # both have looked by now
+            for source in ("nobody", "no one"):  # changes without content: the counters of both engines agree
+                engine.retract("p", source)
         clock.wait(minutes=1)
         engine.append("p", "s", [Turn(Speaker.PATIENT, "I stopped lisinopril.", said_at=NOW)])
         clock.wait(minutes=1)
@@ -258,12 +268,18 @@ def pair(open_engine: Any, clock: HandClock) -> tuple[Engine, Engine]:
     return holding, never
 
 
+def infer(engine: Engine, words: str, *items: str) -> None:
+    draft = EntryDraft(subject=patient("p"), kind=EntryKind.SUMMARY, title=words, text=words, derived_from=items)
+    engine.put_entry(draft, access=Access(kind=PrincipalKind.AGENT, id="bot"))
+
+
 def items_of(engine: Engine) -> list[str]:
     """Every id there is, for somebody who sees everything."""
     graph = engine.graph("p")
     receipts, _ = engine.receipts("p")
     found = [graph.facts, graph.fact_of, graph.passages, graph.memories, graph.documents, graph.conflicts, graph.links]
-    return [id for each in found for id in each] + [r.id for r in receipts]
+    inferred = [each.entry.id for each in engine.inferences("p")]
+    return [id for each in found for id in each] + [r.id for r in receipts] + inferred
 
 
 def test_what_is_withheld_is_in_no_answer_and_answers_are_as_if_it_had_never_been_sent(
@@ -283,7 +299,7 @@ def test_the_canary_is_there_for_those_who_may_see_it(pair: tuple[Engine, Engine
     """Else the walk above would prove nothing."""
     holding, _ = pair
     items = items_of(holding)
-    for verb in ("graph", "browse", "read", "search", "context", "explain", "conflicts", "document"):
+    for verb in ("graph", "browse", "read", "search", "context", "explain", "conflicts", "document", "inferences"):
         told = "".join(encoded(each) for each in getattr(Walk(holding, Access.local(), "p", items), verb)())
         assert CANARY in told, verb
 

@@ -111,6 +111,7 @@ VERBS: dict[str, tuple[Call, str]] = {
         ),
         "organization/clinic",
     ),
+    "inferences": (lambda e, a: e.inferences("p", access=a), "patient/p"),
     "entry": (lambda e, a: e.entry(CLINIC, "e", access=a), "organization/clinic"),
     "entry_document": (lambda e, a: e.entry_document(CLINIC, a_file(e), access=a), "organization/clinic"),
     "explain_entry": (lambda e, a: e.explain_entry(CLINIC, "e", access=a), "organization/clinic"),

@@ -12,8 +12,8 @@ from store_samples import NOW
 from iamata.errors import Conflict, NotFound, Unavailable
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.document import Document
-from iamata.model.entry import Entry, EntryKind
-from iamata.model.scope import Scope, Subject
+from iamata.model.entry import Basis, Entry, EntryKind
+from iamata.model.scope import Scope, Subject, patient
 from iamata.store import DatabaseStore
 
 Sql = Callable[..., list[tuple[Any, ...]]]
@@ -32,6 +32,20 @@ def guideline(version: int = 1, subject: Subject = CLINIC, **more: Any) -> Entry
         attribution=Attribution(AttributionKind.SYSTEM, Author(Role.INSTITUTION), "sample"),
         recorded_at=NOW,
         **more,
+    )
+
+
+def summary(of: str, version: int = 1) -> Entry:
+    return Entry(
+        id="s",
+        subject=patient(of),
+        kind=EntryKind.SUMMARY,
+        version=version,
+        title="Heart",
+        text="Takes thiazides.",
+        attribution=Attribution(AttributionKind.AGENT, Author(Role.AGENT), "sample"),
+        recorded_at=NOW,
+        derived_from=(Basis(item="fa_1", what="fact"),),
     )
 
 
@@ -102,3 +116,19 @@ def test_entries_of_before_they_were_sealed_are_sealed_when_the_database_is_open
     assert again.entries(CLINIC) == [guideline()]
     assert sql("select count(*) from entries") == [(0,)]
     again.close()
+
+
+def test_what_is_inferred_of_a_patient_is_the_patients_own_and_goes_with_it(store: DatabaseStore, sql: Sql) -> None:
+    with pytest.raises(NotFound):
+        store.put_entry(summary("leo"), NOW)
+    for name in ("leo", "mia"):
+        store.put_patient(name, NOW)
+        store.put_entry(summary(name), NOW)
+    held = store.held("leo")
+    assert held is not None
+    assert (held.entries, held.version) == ((summary("leo"),), 1)
+    with pytest.raises(Conflict, match="version 1 of entry s exists"):
+        store.put_entry(summary("leo"), NOW)
+    assert not any(b"thiazides" in bytes(body) for (body,) in sql("select body from inferences"))
+    store.erase_patient("leo", NOW)
+    assert sql("select patient from inferences") == [("mia",)]

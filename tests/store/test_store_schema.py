@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from store_samples import NOW, adjudication_of, bundle, memory_of, turns
-from test_store_entries import file, guideline
+from test_store_entries import file, guideline, summary
 
 from iamata.errors import Unavailable
 from iamata.model.identifiers import IdMint
@@ -150,6 +150,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
         store.put_shown("leo", {b"0123456789"}, NOW)
         store.put_entry(guideline(document="en_1"), NOW, document=file())
+        store.put_entry(summary("leo"), NOW)
         column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before

@@ -102,6 +102,10 @@ def citation(graph: Graph | Tree, item: str, handle: str = "") -> Citation:
         said = (memory.said_at or memory.received_at).date().isoformat()
         place = f"{memory.message} [{memory.start}:{memory.end}]"
         return Citation(handle, item, attribution, "conversation", memory.session, place, said)
+    held = tree.inferred.get(item)
+    if held is not None:
+        recorded = held.entry.recorded_at.date().isoformat()
+        return Citation(handle, item, attribution, "agent", "", f"version {held.entry.version}", recorded)
     document = graph.documents.get(item)
     if document is not None:
         received = document.received_at.date().isoformat()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from iamata.errors import NotFound
 from iamata.model.document import Document
-from iamata.model.entry import Entry, EntryPassage
+from iamata.model.entry import Entry, EntryPassage, Inferred
 from iamata.model.graph import Graph
 from iamata.model.provenance import Place
 from iamata.model.reading import Explanation, Seen, Testimony
@@ -84,6 +84,23 @@ def of_entry(entry: Entry, passage: EntryPassage | None = None, *, address: str,
     summary += f", {heading or 'passage'} in {entry.document} at {place}"
     what = f"entry_passage:{entry.kind}"
     return Explanation(item=passage.id, what=what, address=address, summary=summary, quote=excerpt or passage.text)
+
+
+def of_inference(of: Inferred, *, address: str) -> Explanation:
+    """What an agent inferred rests on no statement of its own: `links` names what it was derived from, `conflicts` what
+    of that says something else since."""
+    entry = of.entry
+    who = entry.attribution.author.display or entry.attribution.author.reference
+    stale = f", stale: {len(of.changed)} of {len(entry.derived_from)} sources have changed" if of.stale else ""
+    return Explanation(
+        item=entry.id,
+        what=f"entry:{entry.kind}",
+        address=address,
+        summary=f"{entry.title} ({entry.attribution.kind}, {who}, version {entry.version}{stale})",
+        links=tuple(basis.item for basis in entry.derived_from),
+        conflicts=of.changed,
+        quote=entry.text,
+    )
 
 
 def _testimony(graph: Graph, id: str, role: str, excerpt: Excerpt) -> Testimony:

@@ -82,7 +82,9 @@ class _Desk:
         self.tree = tree
         self.graph = tree.graph
         self.witnesses = Witnesses(self.graph)
-        self.cards = ranking.cards(self.graph)
+        self.cards = ranking.cards(self.graph, tree.inferred)
+        # Notes, and what agents inferred, are told and not weighed: they are no witness.
+        self.unweighed = {*self.graph.passages, *tree.inferred}
         self.directories = {id: self._directory(id) for id in self.cards}
         self.told: dict[tuple[str, str, str], Told] = {}
         self.scales: dict[tuple[str, int], Scale] = {}
@@ -348,12 +350,12 @@ class _Work:
         return chosen
 
     def _weight(self, card: Card) -> float:
-        if card.id in self.desk.graph.passages:
+        if card.id in self.desk.unweighed:
             return 0.5
         return self.scale.weight(card.id, self.scale.aspect_for(card.kind, self.asked))
 
     def _authority(self, card: Card) -> Authority | None:
-        if card.id in self.desk.graph.passages:
+        if card.id in self.desk.unweighed:
             return None
         return self.scale.authority(card.id, self.scale.aspect_for(card.kind, self.asked))
 

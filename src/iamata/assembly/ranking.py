@@ -17,6 +17,7 @@ from iamata.assembly.wording import rows
 from iamata.authority import PatientContext, Profile
 from iamata.authority.evidence import folded
 from iamata.model.clinical_time import ClinicalTime
+from iamata.model.entry import Inferred
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.link import LinkType
@@ -46,6 +47,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Visits", (Kind.ENCOUNTER, Kind.COMMUNICATION)),
     ("Notes", ("passage", Kind.DOCUMENT)),
     ("Said in conversation", ("memory",)),
+    ("Inferred by agents", ("inference",)),
 )
 _SECTION_OF: Final = {kind: number for number, (_, kinds) in enumerate(SECTIONS) for kind in kinds}
 _OTHER_SECTION: Final = _SECTION_OF["passage"]
@@ -65,6 +67,8 @@ _ALREADY_SAID: Final = 0.4
 _STATE: Final = {Currency.CURRENT: 1.0, Currency.UNKNOWN: 0.75, Currency.PLANNED: 0.7, Currency.PAST: 0.4}
 _EVENT_HALF_LIFE_S: Final = 730 * 86_400.0
 _TALK_HALF_LIFE_S: Final = 180 * 86_400.0
+# What an agent inferred from what has changed since is told late, and marked.
+_STALE_INFERENCE: Final = 0.4
 _OLDEST_EVENT: Final = 0.15
 _OLDEST_TALK: Final = 0.3
 # Kinds of which every item is a thing of its own, and kinds that tell little without a name.
@@ -92,8 +96,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     says_too: tuple[str, ...] = ()
 
 
-def cards(graph: Graph) -> dict[str, Card]:
-    """A card for every fact, memory and passage of the graph, by id, at the graph's moment."""
+def cards(graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> dict[str, Card]:
+    """A card for every fact, memory, passage and inference of the graph, by id, at the graph's moment."""
     now = graph.moment.true_at.timestamp()
     conflict_of: dict[str, str] = {}
     for id in sorted(graph.conflicts):
@@ -134,6 +138,17 @@ def cards(graph: Graph) -> dict[str, Card]:
             state=1.0,
             day=day,
             words=folded(passage.title),
+        )
+    for id, held in (inferred or {}).items():
+        found[id] = Card(
+            id=id,
+            kind=held.entry.kind.value,
+            section=_SECTION_OF["inference"],
+            thing=id,
+            state=_STALE_INFERENCE if held.stale else 1.0,
+            day=held.entry.recorded_at.date().isoformat(),
+            words=folded(held.entry.title),
+            stale=held.stale,
         )
     return found
 

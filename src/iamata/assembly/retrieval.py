@@ -304,6 +304,13 @@ class Index(Lexical):
                 attributions={author.kind},
                 day=self._tree.by_day.get(id, ""),
             )
+        for id, held in self._tree.inferred.items():
+            entry = held.entry
+            author = entry.attribution
+            words = " · ".join(filter(None, (entry.text, " ".join(entry.tags), "inference")))
+            sources = {author.author.display} - {""}
+            day = entry.recorded_at.date().isoformat()
+            yield doc_of(id, entry.kind.value, entry.title, words, sources=sources, attributions={author.kind}, day=day)
         for id, document in graph.documents.items():
             received = _day_of(document.received_at)
             text = f"{document.format} {document.source} {received}"

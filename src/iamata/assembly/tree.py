@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Final
@@ -19,6 +20,7 @@ from iamata.assembly.neighbours import Neighbours, newest_first, statement_day
 from iamata.assembly.wording import coded, day, rows, slug
 from iamata.errors import NotFound
 from iamata.model.coding import CodedText
+from iamata.model.entry import Inferred
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.passage import Passage
@@ -45,6 +47,7 @@ class What(StrEnum):
     RAW = "raw"
     STATEMENT = "statement"
     MEMORY = "memory"
+    INFERENCE = "inference"
     CONFLICT = "conflict"
     PASSAGE = "passage"
     DOCUMENT = "document"
@@ -75,6 +78,7 @@ _BESIDE: Final = {
     "timeline": "what happened, by year",
     "documents": "notes, document records and files as received",
     "memories": "what the patient, a caregiver or a clinician said in conversation",
+    "inferences": "what agents summed up or inferred, and whether what it rests on has changed",
     "conflicts": "statements that cannot all be true, with every side",
     "gaps": "what should be there and is not",
     "sources": "the systems that sent information",
@@ -119,6 +123,7 @@ _ORDER: Final = (
     "insurance",
     "others",
     "memories",
+    "inferences",
     "conflicts",
     "gaps",
     "sources",
@@ -158,13 +163,15 @@ class Tree:
     """The tree of one graph. Build it once per graph (`tree`) and pass it wherever a graph is taken; read only.
 
     `directories[path]` lists what a directory holds, in the order of the tree; `places[item]` the path of the file or
-    directory of an item; `clashes` every conflict by id, between records and of talk with the record.
+    directory of an item; `clashes` every conflict by id, between records and of talk with the record; `inferred` by id
+    what agents inferred, as far as this reader may see what it rests on.
     """
 
-    __slots__ = ("by_day", "clashes", "directories", "graph", "neighbours", "places", "root", "tails")
+    __slots__ = ("by_day", "clashes", "directories", "graph", "inferred", "neighbours", "places", "root", "tails")
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> None:
         self.graph = graph
+        self.inferred = inferred or {}
         self.neighbours = Neighbours(graph)
         self.root = f"/{graph.subject}"
         self.clashes = graph.conflicts | {conflict.id: conflict for conflict in graph.spoken_conflicts()}
@@ -178,9 +185,9 @@ class Tree:
         return "/".join((self.root, *path)) + ("/" if directory else "")
 
 
-def tree(graph: Graph) -> Tree:
+def tree(graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> Tree:
     """Every item in its place. Pure; a few milliseconds per thousand facts: keep it beside the graph."""
-    return Tree(graph)
+    return Tree(graph, inferred)
 
 
 def as_tree(graph: Graph | Tree) -> Tree:
@@ -248,7 +255,7 @@ def _plant(tree: Tree) -> None:
         ids[plain(bare(id))] = owner
     for id in graph.facts:
         ids.setdefault(plain(bare(id)), id)
-    for items in (graph.memories, tree.clashes, graph.documents, graph.passages):
+    for items in (graph.memories, tree.clashes, graph.documents, graph.passages, tree.inferred):
         for id in items:
             ids.setdefault(plain(bare(id)), id)
     for id in graph.statements:
@@ -273,6 +280,10 @@ def _plant(tree: Tree) -> None:
         tree.by_day[id] = said
         name = slug(coded(memory.concept), memory.kind)
         put(("memories", memory.kind.value, f"{name}-{tail(id)}.md"), What.MEMORY, id, said)
+    for id, held in tree.inferred.items():
+        recorded = held.entry.recorded_at.date().isoformat()
+        tree.by_day[id] = recorded
+        put(("inferences", f"{slug(held.entry.title, held.entry.kind)}-{tail(id)}.md"), What.INFERENCE, id, recorded)
     for id, conflict in tree.clashes.items():
         about = graph.resolve(conflict.fact)
         name = slug(f"{conflict.kind} {about.display if about else ''}", conflict.kind)
@@ -452,7 +463,7 @@ def source_names(graph: Graph) -> dict[str, str]:
 
 
 def address(graph: Graph | Tree, item_id: str) -> str:
-    """The address of any fact, event, memory, conflict, document, passage or statement; of a fact its story.
+    """The address of any fact, event, memory, inference, conflict, document, passage or statement; of a fact its story.
 
     A former fact id has the address of the fact that holds its member now. Raises NotFound.
     """

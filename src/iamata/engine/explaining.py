@@ -27,9 +27,11 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
     """The proof of an item, given as an id, an address or `ctx_…[12]`, and what it weighs for the task."""
     graph = loaded.graph
     patient = graph.subject.id
-    cited, item = item, _named(store, loaded, item)
+    cited, item = item, named(store, loaded, item)
     if (entry := _cited_entry(store, loaded, cited, item, access)) is not None:
         return entry
+    if item in loaded.inferred:
+        return explanation.of_inference(loaded.inferred[item], address=navigation.address(loaded.tree, item))
     if item in graph.hidden:
         raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
     found = explanation.explain(
@@ -54,7 +56,7 @@ def explained(store: Store, loaded: Loaded, item: str, *, task: str, access: Acc
     return msgspec.structs.replace(found, authority=weight)
 
 
-def _named(store: Store, loaded: Loaded, item: str) -> str:
+def named(store: Store, loaded: Loaded, item: str) -> str:
     """An id, an address, or `ctx_…[12]` as the id of an item."""
     if item.startswith("/"):
         return navigation.resolve(loaded.tree, item).item

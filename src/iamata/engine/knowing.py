@@ -1,11 +1,12 @@
-"""The verbs of entries: what is known of organizations, operators and agents. Written, retired, listed, opened.
+"""The verbs of entries: what is known of organizations, operators and agents, and what agents inferred of patients.
 
-Attribution follows from the kind: each kind stands in one column of the model. Who may write is policy's.
+Written, retired, listed, opened. Attribution follows from the kind: each kind stands in one column of the model. Who
+may write is policy's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -13,17 +14,30 @@ import msgspec
 
 from iamata.connectors import entry_files
 from iamata.engine.door import Door
-from iamata.engine.explaining import explained_entry
-from iamata.errors import BadInput, Conflict, NotFound
+from iamata.engine.explaining import explained_entry, named
+from iamata.errors import BadInput, Conflict, Gone, NotAllowed, NotFound
+from iamata.formation.inferences import basis_of, shows
 from iamata.model.access import Access, PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Certainty, Role
 from iamata.model.document import Document
-from iamata.model.entry import Entry, EntryDraft, EntryKind, EntryPassage, attribution_of, in_force, known_by
+from iamata.model.entry import (
+    Basis,
+    Entry,
+    EntryDraft,
+    EntryKind,
+    EntryPassage,
+    Inferred,
+    attribution_of,
+    in_force,
+    known_by,
+)
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.reading import Explanation
 from iamata.model.scope import Scope, Subject
+from iamata.model.scope import patient as patient_subject
 from iamata.model.stamp import Moment
 from iamata.model.statement import Form
+from iamata.policy import access as policy
 
 # In what capacity the author of a user-reported entry speaks.
 _SPEAKS: Final = {Scope.ORGANIZATION: Role.STAFF, Scope.OPERATOR: Role.OPERATOR}
@@ -35,10 +49,12 @@ _RECORDS: Final = {
 
 
 class Knowing(Door):
-    """Entries of organizations, operators and agents."""
+    """Entries of organizations, operators and agents, and inferences about patients."""
 
     def put_entry(self, entry: Entry | EntryDraft, *, access: Access | None = None) -> Entry:
-        """Append one version of an item of organization, operator or agent knowledge, and return it as it is kept.
+        """Append one version of an item of knowledge, and return it as it is kept. Of a patient that is what an agent
+        summed up or inferred, with what it was `derived_from`: ids or addresses of that patient's items, as the writer
+        sees them now.
 
         A draft becomes the next version of the entry with its id, else a new entry; attribution, version and time are
         the engine's. A draft that says what the newest version says adds nothing. A whole Entry keeps its id, author
@@ -49,7 +65,7 @@ class Knowing(Door):
         if isinstance(entry, EntryDraft):
             if not entry.text.strip():
                 raise BadInput("an entry has a text", place="text")
-            made = self._drafted(entry, access)
+            made = self._drafted(entry, access, bases=self._bases(subject, entry.derived_from, access))
             held = held or self._of(subject, made.id)
             if held and _says(held[-1]) == _says(made):
                 self._audit("put_entry", access, subject, (made.id,), act=act)
@@ -58,10 +74,14 @@ class Knowing(Door):
         else:
             if entry.document:
                 self._store.entry_document(subject, entry.document)
-            made = msgspec.structs.replace(entry, recorded_at=self._clock(), supersedes=entry.version - 1)
+            bases = self._bases(subject, [basis.item for basis in entry.derived_from], access)
+            made = msgspec.structs.replace(
+                entry, recorded_at=self._clock(), supersedes=entry.version - 1, derived_from=bases
+            )
             if entry.version != len(held) + 1:
                 raise Conflict(f"the next version of entry {entry.id} is {len(held) + 1}")
             self._check_kind(made, held)
+        self._check_author(made, held, access)
         self._store.put_entry(made, self._clock())
         self._audit("put_entry", access, subject, (made.id,), act=act)
         return made
@@ -83,6 +103,8 @@ class Knowing(Door):
         adds nothing. Raises BadInput for what cannot be read; then nothing is stored.
         """
         access, subject, act = self._begin_entry("ingest_entry", draft.subject, draft.kind, access)
+        if subject.scope is Scope.PATIENT:
+            raise BadInput("a file about a patient is ingested, not kept as an entry", place="subject")
         found = entry_files.read(body, name=name, media_type=media_type, format=format)
         mint = self._shelves.mint(subject)
         document = Document(
@@ -130,12 +152,13 @@ class Knowing(Door):
     ) -> Entry:
         """Take an entry out of force, at once or from a day on: a new version that says so. What it said stays for
         reads with an earlier `known_at` or `true_at`. Retired already: nothing is added. Raises NotFound."""
-        kind = next((each.kind for each in reversed(self._of(subject, id))), None)
-        access, subject, act = self._begin_entry("retire_entry", subject, kind, access)
+        cues = subject.scope is Scope.AGENT and any(e.kind is EntryKind.CUE for e in self._of(subject, id))
+        access, subject, act = self._begin_entry("retire_entry", subject, EntryKind.CUE if cues else None, access)
         held = self._of(subject, id)
         if not held:
             raise NotFound(what="entry", id=id)
         last = held[-1]
+        self._check_author(last, held, access)
         if not last.retired:
             made = msgspec.structs.replace(
                 last,
@@ -162,11 +185,12 @@ class Knowing(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> list[Entry]:
-        """The entries of an organization, operator or agent that are in force, by id; with `history` every version that
-        was known by then, by id and version. Of these kinds, with all of these tags, of this attribution."""
+        """The entries of a subject that are in force, by id; with `history` every version that was known by then, by id
+        and version. Of these kinds, with all of these tags, of this attribution. Of a patient those of which the reader
+        may see everything that they rest on."""
         access, subject = self._begin("entries", "read", access, subject)
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
-        versions = self._shelves.versions(subject)
+        versions = self._visible(subject, known_at, true_at, access)
         found = known_by(versions, known_at) if history else in_force(versions, moment)
         found = [
             each
@@ -188,18 +212,35 @@ class Knowing(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> Entry:
-        """One entry as it is in force, or one version of it, whether in force or not. Raises NotFound."""
+        """One entry as it is in force, or one version of it, whether in force or not. Raises NotFound; Gone for an
+        inference about a patient that rests on what was retracted or refused."""
         access, subject = self._begin("entry", "read", access, subject)
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
-        held = [each for each in self._shelves.versions(subject) if each.id == id]
+        held = [each for each in self._visible(subject, known_at, true_at, access) if each.id == id]
         if version:
             found = [each for each in known_by(held, known_at) if each.version == version]
         else:
             found = in_force(held, moment)
         if not found:
-            raise NotFound(what="entry", id=id)
+            raise self._missing_entry(subject, id, held, access)
         self._audit("entry", access, subject, (id,))
         return found[0]
+
+    def inferences(
+        self,
+        patient: str,
+        *,
+        known_at: datetime | None = None,
+        true_at: datetime | None = None,
+        access: Access | None = None,
+    ) -> list[Inferred]:
+        """What agents summed up or inferred of a patient, by id, with what has changed since of what it was derived
+        from. One that rests on what the reader may not see, or on what was retracted or refused, is not among it."""
+        access, subject = self._begin("inferences", "read", access, patient_subject(patient))
+        found = list(self._load(subject, known_at, true_at, access).inferred.values())
+        self._remember_shown(subject.id, "\n".join(each.entry.text for each in found))
+        self._audit("inferences", access, subject, tuple(each.entry.id for each in found))
+        return found
 
     def entry_document(self, subject: Subject, document: str, *, access: Access | None = None) -> tuple[str, bytes]:
         """Media type and the bytes of the file that an entry came from, exactly as received. Raises NotFound."""
@@ -220,6 +261,8 @@ class Knowing(Door):
         """Why an entry or one of its passages stands there: who says so, since when, and the place in its file as it
         stands in the bytes. `item` is its id, or an address of the tree. Raises NotFound."""
         access, subject = self._begin("explain_entry", "read", access, subject)
+        if subject.scope is Scope.PATIENT:
+            raise BadInput("what is held of a patient is explained with `explain`", place="subject")
         found = explained_entry(self._store, self._shelf(subject, known_at, true_at).tree, item)
         self._audit("explain_entry", access, subject, (found.item,))
         return found
@@ -231,18 +274,54 @@ class Knowing(Door):
         learns = access is not None and access.kind is PrincipalKind.AGENT and kind is EntryKind.CUE
         act = "learn" if learns else "write"
         access, subject = self._begin(action, act, access, subject)
-        if subject.scope is Scope.PATIENT:
-            raise BadInput("entries are of organizations, operators and agents; of patients there are records and talk")
         return access, subject, act
 
-    def _of(self, subject: Subject, id: str) -> list[Entry]:
-        return [each for each in self._shelves.versions(subject) if each.id == id]
+    def _held(self, subject: Subject) -> Sequence[Entry]:
+        """Every version of every entry, by id and version. Raises NotFound for an unknown patient."""
+        if subject.scope is Scope.PATIENT:
+            return self._graphs.held(subject.id).entries
+        return self._shelves.versions(subject)
 
-    def _drafted(self, draft: EntryDraft, access: Access, document: str = "") -> Entry:
+    def _of(self, subject: Subject, id: str) -> list[Entry]:
+        return [each for each in self._held(subject) if each.id == id]
+
+    def _visible(
+        self, subject: Subject, known_at: datetime | None, true_at: datetime | None, access: Access
+    ) -> list[Entry]:
+        """The versions that exist for this reader."""
+        if subject.scope is not Scope.PATIENT:
+            return self._shelves.versions(subject)
+        graph = self._load(subject, known_at, true_at, access).graph
+        return [each for each in self._held(subject) if shows(graph, each)]
+
+    def _missing_entry(self, subject: Subject, id: str, held: Sequence[Entry], access: Access) -> NotFound:
+        """Why an entry is not there. Who does not see everything is not told what is gone from what is hidden."""
+        everything = policy.view_key(access) == policy.view_key(Access.local())
+        if subject.scope is Scope.PATIENT and everything and not held and self._of(subject, id):
+            return Gone(f"entry {id!r} is gone: what it rests on was retracted or refused", what="entry", id=id)
+        return NotFound(what="entry", id=id)
+
+    def _bases(self, subject: Subject, items: Sequence[str], access: Access) -> tuple[Basis, ...]:
+        """What an inference rests on, as its writer sees it now; empty for other scopes."""
+        if subject.scope is not Scope.PATIENT:
+            if items:
+                raise BadInput("only what is inferred of a patient is derived from something", place="derived_from")
+            return ()
+        loaded = self._load(subject, None, None, access)
+        return basis_of(loaded.graph, [named(self._store, loaded, item) for item in items])
+
+    def _check_author(self, made: Entry, held: Sequence[Entry], access: Access) -> None:
+        """An agent changes its own inferences, nobody else's."""
+        if made.subject.scope is Scope.PATIENT and access.kind is PrincipalKind.AGENT:
+            own = f"{access.kind}/{access.id}"
+            if any(each.attribution.author.reference != own for each in (made, *held)):
+                raise NotAllowed(reasons=("another-agents-inference",))
+
+    def _drafted(self, draft: EntryDraft, access: Access, document: str = "", bases: tuple[Basis, ...] = ()) -> Entry:
         """The first version of a draft. Its own content names it where its writer does not, so that a repeat is known;
         of a file its title, so that a new edition can be the next version."""
         subject, kind = draft.subject, draft.kind
-        mint = self._shelves.mint(subject)
+        mint = self._graphs.mint(subject.id) if subject.scope is Scope.PATIENT else self._shelves.mint(subject)
         content = ("file", draft.title) if document else ("text", draft.title, draft.text)
         return Entry(
             id=draft.id or mint.id("et", (kind.value, *content)),
@@ -259,6 +338,7 @@ class Knowing(Door):
             domain=draft.domain,
             form=Form.UNSTRUCTURED,
             reason=draft.reason,
+            derived_from=bases,
         )
 
     def _next(self, made: Entry, held: list[Entry]) -> Entry:
@@ -280,7 +360,10 @@ def _attribution(draft: EntryDraft, access: Access) -> Attribution:
         case AttributionKind.SYSTEM:
             author = Author(Role.INSTITUTION, display=draft.author or draft.subject.id)
         case AttributionKind.AGENT:
-            author = Author(Role.AGENT, recorder.reference, draft.author)
+            by_itself = access.kind is PrincipalKind.AGENT
+            if draft.subject.scope is Scope.PATIENT and not (by_itself or draft.author):
+                raise BadInput("say which agent inferred it", place="author")
+            author = Author(Role.AGENT, recorder.reference if by_itself else "", draft.author or access.id)
         case _:
             author = Author(_SPEAKS[draft.subject.scope], recorder.reference, draft.author)
     return Attribution(
@@ -306,5 +389,6 @@ def _says(entry: Entry) -> bytes:
             "domain": entry.domain,
             "document": entry.document,
             "retired": entry.retired,
+            "derived_from": [[basis.item, basis.digest] for basis in entry.derived_from],
         }
     )

@@ -1,4 +1,5 @@
-"""One item of organization, operator or agent knowledge, versioned; and which of its versions is in force when.
+"""One item of knowledge in versions: of an organization, operator or agent, or what an agent inferred of a patient.
+And which of its versions is in force when.
 
 Which kinds there are in which cell of the model is data (`CELLS`). Who may write one is policy's.
 """
@@ -30,6 +31,8 @@ _TAG: Final = re.compile(r"[^\s,]{1,64}\Z")
 
 
 class EntryKind(StrEnum):
+    SUMMARY = "summary"
+    INFERENCE = "inference"
     GUIDELINE = "guideline"
     PATHWAY = "pathway"
     FORMULARY = "formulary"
@@ -50,6 +53,7 @@ class EntryKind(StrEnum):
 
 # The cells of the model (design 01): which kinds stand in which scope, and with which attribution.
 CELLS: dict[tuple[Scope, AttributionKind], frozenset[EntryKind]] = {
+    (Scope.PATIENT, AttributionKind.AGENT): frozenset({EntryKind.SUMMARY, EntryKind.INFERENCE}),
     (Scope.ORGANIZATION, AttributionKind.SYSTEM): frozenset(
         {
             EntryKind.GUIDELINE,
@@ -68,10 +72,12 @@ CELLS: dict[tuple[Scope, AttributionKind], frozenset[EntryKind]] = {
     (Scope.AGENT, AttributionKind.SYSTEM): frozenset({EntryKind.PURPOSE, EntryKind.CONFIGURATION, EntryKind.GUARDRAIL}),
     (Scope.AGENT, AttributionKind.AGENT): frozenset({EntryKind.CUE}),
 }
-# Why a cell does not exist, where somebody may look for it.
+# Why a cell does not exist, or holds no entries, where somebody may look for it.
 _NO_CELL: Final = {
+    (Scope.PATIENT, AttributionKind.SYSTEM): "what systems of record hold of a patient is ingested",
+    (Scope.PATIENT, AttributionKind.USER): "what a patient or a proxy says is appended to a session",
     (Scope.AGENT, AttributionKind.USER): "nobody speaks for an agent: its owners' words are system-reported, its own "
-    "agent-reported"
+    "agent-reported",
 }
 
 
@@ -96,12 +102,27 @@ class EntryPassage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     end: int = 0
 
 
+class Basis(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One thing that an agent's inference rests on, as it was then.
+
+    `item` is its id, `what` whether it is a fact, statement, memory, passage or document; `digest` stands for what it
+    said; `roots` are the statements, memories, passages and documents it was made of: who may not see one of them does
+    not see the inference.
+    """
+
+    item: str
+    what: str
+    digest: str = ""
+    roots: tuple[str, ...] = ()
+
+
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One version of one item of knowledge; a change is a new version that supersedes this one.
 
     `effective_from` and `effective_to` are dates (YYYY, YYYY-MM or YYYY-MM-DD), both days included; empty: always. A
     version that is `retired` takes the item out of force from `effective_from` on. `passages` are of `document`, the id
     of the file it came from; `text` is then only what stands above them. `reason` says why it was changed or retired.
+    What an agent inferred of a patient rests on something of that patient (`derived_from`), and on nothing else.
     """
 
     id: str
@@ -122,6 +143,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     form: Form = Form.UNSTRUCTURED
     passages: tuple[EntryPassage, ...] = ()
     reason: str = ""
+    derived_from: tuple[Basis, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in CELLS.get((self.subject.scope, self.attribution.kind), frozenset()):
@@ -136,6 +158,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise InvalidValue("a version supersedes an earlier one")
         if not _ID.match(self.id):
             raise InvalidValue("an entry's id must match [A-Za-z0-9][A-Za-z0-9._~:-]{0,127}", place="id")
+        if bool(self.derived_from) is not (self.subject.scope is Scope.PATIENT):
+            raise InvalidValue(
+                "what is inferred of a patient names what it was derived from, and only that", place="derived_from"
+            )
         check_aware("recorded_at", self.recorded_at)
         check_words(self.title, self.text, self.tags)
         check_dates(self.effective_from, self.effective_to)
@@ -143,7 +169,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
     """What somebody writes: the engine adds id, version, attribution and time. With the `id` of an entry that is held
-    it is the next version of it; then its kind stays. `author` says who speaks, if not who writes it down."""
+    it is the next version of it; then its kind stays. `author` says who speaks, if not who writes it down. Of a patient
+    `derived_from` names ids or addresses of facts, statements, memories, passages or documents."""
 
     subject: Subject
     kind: EntryKind
@@ -156,11 +183,24 @@ class EntryDraft(msgspec.Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     domain: Domain = Domain.CLINICAL
     reason: str = ""
+    derived_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         attribution_of(self.kind, self.subject.scope)
         check_words(self.title, self.text, self.tags)
         check_dates(self.effective_from, self.effective_to)
+
+
+class Inferred(msgspec.Struct, frozen=True):
+    """What an agent inferred of a patient, as it stands now: `changed` are the ids it was derived from that say
+    something else since. Then it is stale."""
+
+    entry: Entry
+    changed: tuple[str, ...] = ()
+
+    @property
+    def stale(self) -> bool:
+        return bool(self.changed)
 
 
 def check_words(title: str, text: str, tags: Sequence[str]) -> None:

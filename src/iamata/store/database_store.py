@@ -16,10 +16,10 @@ from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
 from iamata.model.ruling import Ruling
-from iamata.model.scope import Subject
+from iamata.model.scope import Scope, Subject
 from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
-from iamata.store import accepting, codec, erasing, forming, knowledge, reading, rereading, talk
+from iamata.store import accepting, codec, erasing, forming, inferences, knowledge, reading, rereading, talk
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
 from iamata.store.database import Database
 from iamata.store.schema import migrations
@@ -153,7 +153,10 @@ class DatabaseStore:
 
     # other scopes
     def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
-        knowledge.put_entry(self._database, self.keys, self._random_bytes, entry, document, now)
+        if entry.subject.scope is Scope.PATIENT:
+            inferences.put(self._database, self.keys, self._random_bytes, entry, now)
+        else:
+            knowledge.put_entry(self._database, self.keys, self._random_bytes, entry, document, now)
 
     def entries(self, subject: Subject) -> list[Entry]:
         return knowledge.entries(self._database, self._sealer(str(subject)), subject)

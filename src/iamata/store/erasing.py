@@ -17,6 +17,7 @@ ERASED_TABLES: Final = (
     "contexts",
     "projections",
     "receipts",
+    "inferences",
     "rulings",
     "retractions",
     "model_answers",

@@ -53,6 +53,7 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         answers = tx.rows("model_answers", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
         sources = tx.rows("sources", patient=patient)
+        inferences = tx.rows("inferences", patient=patient)
     opened = _need(sealer)
     open, moment = opened.open, codec.moment_of
     answered = [codec.model_answers.decode(open("model_answers", id, body)) for id, body in answers]
@@ -90,6 +91,9 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         adjudications=tuple([answer for answer in answered if isinstance(answer, Adjudication)]),
         readings=tuple([answer for answer in answered if isinstance(answer, ModelReading)]),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
+        entries=tuple(
+            [codec.entries.decode(open("inferences", f"{id} {number}", body)) for id, number, body in inferences]
+        ),
     )
 
 

@@ -15,16 +15,19 @@ from iamata.interfaces.cli.printing import counted, put, put_hanging, put_json, 
 from iamata.interfaces.wire import answers
 from iamata.interfaces.wire import entries as wire
 from iamata.model.entry import Entry, EntryDraft, EntryKind
-from iamata.model.scope import Subject
+from iamata.model.scope import Scope, Subject
 from iamata.model.statement import Domain
 
-app = typer.Typer(no_args_is_help=True, help="What is known of organizations, operators and agents.")
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What is known of organizations, operators and agents, and what agents inferred of patients.",
+)
 
 _Subject = Annotated[
     str,
     typer.Argument(
         metavar="SUBJECT",
-        help="Whose: `organization/clinic-a`, `operator/dr-lee`, `agent/triage`.",
+        help="Whose: `organization/clinic-a`, `operator/dr-lee`, `agent/triage`; of `patient/p1` what agents inferred.",
         show_default=False,
     ),
 ]
@@ -52,6 +55,15 @@ def add(
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="May be repeated.", show_default=False)
     ] = None,
+    derived_from: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--derived-from",
+            metavar="ITEM",
+            help="Of a patient: the id or address of what it was inferred from; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     domain: Annotated[Domain, typer.Option("--domain", help="What it is about.")] = Domain.CLINICAL,
     reason: _Reason = "",
     db: Db = None,
@@ -75,6 +87,7 @@ def add(
         tags=tuple(tag or ()),
         domain=domain,
         reason=reason,
+        derived_from=tuple(derived_from or ()),
     )
     body = _body(file) if file else b""
     with to_write(db) as engine:
@@ -114,11 +127,16 @@ def list_(
             history=history,
             **times,
         )
+        of = Subject.parse(subject)
+        held = engine.inferences(of.id, **times) if of.scope is Scope.PATIENT and not history else []
+    state = {each.entry.id: each for each in held}
     if json:
-        put_json({"entries": [wire.entry(each) for each in found], "total": len(found)})
+        shown = [wire.inferred(state[each.id]) if each.id in state else wire.entry(each) for each in found]
+        put_json({"entries": shown, "total": len(found)})
         return
     for each in found:
-        put_hanging(f"{each.kind.value.replace('_', ' ')}:", f"{each.title}, {_force(each)}  {each.id}")
+        stale = ", stale" if each.id in state and state[each.id].stale else ""
+        put_hanging(f"{each.kind.value.replace('_', ' ')}:", f"{each.title}, {_force(each)}{stale}  {each.id}")
     put(f"{counted(len(found), 'entry', 'entries')} of {subject}.")
     if found:
         put(f"Next: iamata browse /{subject}/")

@@ -318,6 +318,27 @@ class SearchEntries(_Reading, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=50, description="At most so many, best first.")] = 10
 
 
+class RecordInference(msgspec.Struct, frozen=True, kw_only=True):
+    """What you have summed up or inferred of the patient, and from what."""
+
+    patient_id: PatientId
+    title: Annotated[str, Meta(min_length=1, max_length=300, description="What it is about, in a few words.")]
+    text: Annotated[str, Meta(min_length=1, max_length=20_000, description="What you conclude, and how sure you are.")]
+    derived_from: Annotated[
+        list[str],
+        Meta(
+            min_length=1,
+            max_length=200,
+            description="Every item it rests on: ids (`fa_…`, `st_…`, `lm_…`), addresses, or citations `ctx_…[12]`.",
+        ),
+    ]
+    kind: Annotated[
+        Literal["summary", "inference"],
+        Meta(description="`summary`: what is there, shorter; `inference`: what follows."),
+    ] = "inference"
+    entry_id: Annotated[str, Meta(description="Yours that this is the next version of; empty: a new one.")] = ""
+
+
 class RecordCue(msgspec.Struct, frozen=True, kw_only=True):
     """What you have learned about finding your way."""
 

@@ -292,6 +292,20 @@ def _search_entries(engine: Engine, access: Access, given: arguments.SearchEntri
     return Answer(telling.hits(found), {"data": [answers.hit(each) for each in found]})
 
 
+def _record_inference(engine: Engine, access: Access, given: arguments.RecordInference) -> Answer:
+    engine.patient(given.patient_id, access=access)
+    draft = EntryDraft(
+        subject=patient(given.patient_id),
+        kind=EntryKind(given.kind),
+        title=given.title,
+        text=given.text,
+        id=given.entry_id,
+        derived_from=tuple(to_model(each) for each in given.derived_from),
+    )
+    made = engine.put_entry(draft, access=access)
+    return Answer(f"{made.kind.capitalize()} {made.id}, version {made.version}, is kept.", entries.entry(made))
+
+
 def _record_cue(engine: Engine, access: Access, given: arguments.RecordCue) -> Answer:
     draft = EntryDraft(
         subject=Subject(Scope.AGENT, access.id),
@@ -421,6 +435,17 @@ TOOLS: tuple[Tool[Any], ...] = (
         arguments.SearchEntries,
         "A line for each hit. JSON: item, kind, address, title, snippet, score.",
         _search_entries,
+    ),
+    Tool(
+        "record_inference",
+        "Keep what you concluded of the patient",
+        "Keep a summary or an inference about the patient, with every item that it was derived from. It is your word, "
+        "not a fact: it is marked stale when one of them changes, and withdrawn when one is taken out. Kept ones stand "
+        "under `/inferences/` of the patient.",
+        arguments.RecordInference,
+        "The id and version. JSON: the entry.",
+        _record_inference,
+        writes=True,
     ),
     Tool(
         "record_cue",

@@ -7,17 +7,19 @@ from typing import Annotated
 import msgspec
 
 from iamata.errors import BadInput
+from iamata.interfaces.wire.ids import to_model
 from iamata.interfaces.wire.origins import attribution
 from iamata.interfaces.wire.requests import Words
 from iamata.interfaces.wire.values import Json, given, instant
 from iamata.model.attribution import AttributionKind
-from iamata.model.entry import Entry, EntryDraft, EntryKind, EntryPassage
+from iamata.model.entry import Entry, EntryDraft, EntryKind, EntryPassage, Inferred
 from iamata.model.scope import Subject
 from iamata.model.statement import Domain
 
 
 class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST …/entries`: what is written. With the `id` of an entry it is the next version of that one."""
+    """The body of `POST …/entries`: what is written. With the `id` of an entry it is the next version of that one. Of a
+    patient `derivedFrom` names ids or addresses of what it was inferred from."""
 
     kind: EntryKind
     title: Words
@@ -29,6 +31,7 @@ class EntryBody(msgspec.Struct, frozen=True, rename="camel"):
     tags: list[str] = []
     domain: Domain = Domain.CLINICAL
     reason: str = ""
+    derived_from: list[str] = []
 
 
 class RetirementBody(msgspec.Struct, frozen=True, rename="camel"):
@@ -51,6 +54,7 @@ def draft(subject: Subject, of: EntryBody) -> EntryDraft:
         tags=tuple(of.tags),
         domain=of.domain,
         reason=of.reason,
+        derived_from=tuple(to_model(each) for each in of.derived_from),
     )
 
 
@@ -95,11 +99,17 @@ def entry(of: Entry, *, passages: bool = False) -> Json:
                 "effectiveTo": of.effective_to,
                 "tags": list(of.tags),
                 "document": of.document,
+                "derivedFrom": [{"item": each.item, "what": each.what} for each in of.derived_from],
                 "passageCount": len(of.passages) or None,
                 "passages": [passage(each) for each in of.passages] if passages else None,
             }
         ),
     }
+
+
+def inferred(of: Inferred) -> Json:
+    """What an agent inferred, with what has changed since of what it was derived from."""
+    return entry(of.entry) | {"stale": of.stale, "changed": list(of.changed)}
 
 
 def passage(of: EntryPassage) -> Json:

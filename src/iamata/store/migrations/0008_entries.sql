@@ -37,3 +37,15 @@ create table entry_documents (
   primary key (scope, subject, id)
 );
 -- append only: entry_documents
+
+-- mark: one patient
+-- What agents inferred of a patient: every version of every entry.
+create table inferences (
+  patient text not null references patients (patient),
+  id text not null,
+  version bigint not null,
+  recorded_at text not null,
+  body blob not null,
+  primary key (patient, id, version)
+);
+-- append only: inferences

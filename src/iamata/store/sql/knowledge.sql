@@ -54,3 +54,14 @@ select scope, subject, body from entries order by scope, subject, id, version;
 -- mark: across patients
 -- Those entries are sealed now.
 delete from entries;
+
+-- name: insert_inference
+-- mark: one patient
+-- Append one version of what an agent inferred.
+insert into inferences (patient, id, version, recorded_at, body) values (:patient, :id, :version, :recorded_at, :body)
+on conflict (patient, id, version) do nothing;
+
+-- name: inferences
+-- mark: one patient
+-- Every version of what agents inferred.
+select id, version, body from inferences where patient = :patient order by id, version;

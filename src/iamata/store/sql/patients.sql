@@ -57,6 +57,11 @@ delete from projections where patient = :patient;
 -- Erase: receipts.
 delete from receipts where patient = :patient;
 
+-- name: erase_inferences
+-- mark: one patient
+-- Erase: what agents inferred.
+delete from inferences where patient = :patient;
+
 -- name: erase_rulings
 -- mark: one patient
 -- Erase: rulings.

@@ -288,6 +288,18 @@ create table entry_documents (
 );
 -- append only: entry_documents
 
+-- mark: one patient
+-- What agents inferred of a patient: every version of every entry.
+create table inferences (
+  patient text not null references patients (patient),
+  id text not null,
+  version bigint not null,
+  recorded_at text not null,
+  body blob not null,
+  primary key (patient, id, version)
+);
+-- append only: inferences
+
 -- mark: across patients
 -- Submissions that are not formed yet. Only the oldest of a patient can be leased. `attempts` fences a lost lease.
 create table work (

@@ -1,4 +1,4 @@
-"""Entries of organizations, operators and agents: written, from files, retired, listed, opened; and their tree."""
+"""Entries of every scope: written, taken from files, retired, listed, opened; and the trees that are no patient's."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ from iamata.model.statement import Domain
 class Subjects(StrEnum):
     """The scopes as they stand in a path."""
 
+    PATIENTS = "patients"
     ORGANIZATIONS = "organizations"
     OPERATORS = "operators"
     AGENTS = "agents"
 
 
 _SCOPES = {
+    Subjects.PATIENTS: Scope.PATIENT,
     Subjects.ORGANIZATIONS: Scope.ORGANIZATION,
     Subjects.OPERATORS: Scope.OPERATOR,
     Subjects.AGENTS: Scope.AGENT,
@@ -64,7 +66,8 @@ def list_entries(
     attribution: Annotated[str, Query(description="Only `system`, `user` or `agent` reported.")] = "",
     history: Annotated[bool, Query(description="Every version, also those that are not in force.")] = False,
 ) -> Response:
-    """The entries that are in force, by id; passages are counted only."""
+    """The entries that are in force, by id; passages are counted only. Of a patient what agents inferred, and whether
+    what that was derived from has changed since."""
     found = served.engine.entries(
         subject,
         kinds=wire.kinds(listed(kind)),
@@ -76,7 +79,11 @@ def list_entries(
         access=access,
     )
     first = paging.number * paging.size
-    shown = [wire.entry(each) for each in found[first : first + paging.size]]
+    state = {}
+    if subject.scope is Scope.PATIENT and not history:
+        held = served.engine.inferences(subject.id, known_at=when.known_at, true_at=when.true_at, access=access)
+        state = {each.entry.id: wire.inferred(each) for each in held}
+    shown = [state.get(each.id) or wire.entry(each) for each in found[first : first + paging.size]]
     return json_reply(page(shown, len(found), paging.number, paging.size))
 
 
