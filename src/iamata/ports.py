@@ -171,8 +171,9 @@ class Store(Protocol):
     def patients(self, *, offset: int, limit: int) -> tuple[list[PatientRow], int]:
         """A page ordered by id, and how many there are in all."""
 
-    def erase_patient(self, patient: str, now: datetime) -> None:
-        """Delete every row of the patient and destroy its key. Fine if it is gone."""
+    def erase_patient(self, patient: str, now: datetime) -> list[Subject]:
+        """Delete every row of the patient and destroy its key. Fine if it is gone. What was learned from it, among
+        others, goes too: the subjects whose entries are fewer now."""
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
@@ -256,6 +257,9 @@ class Store(Protocol):
     def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
         """The recorded calls of a session, in the order of recording."""
 
+    def called_sessions(self, patient: str) -> list[str]:
+        """The sessions beside which calls were recorded, by id."""
+
     def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
         """Remember keyed hashes of words that were put into a context; known ones stay. No change of the graph."""
 
@@ -270,6 +274,16 @@ class Store(Protocol):
     def entries(self, subject: Subject) -> list[Entry]:
         """Every version of every entry of a subject that is no patient, by id and version; a patient's are in what is
         held of it."""
+
+    def put_learned(self, entry: Entry, patients: Collection[str], now: datetime) -> None:
+        """Append one version of what was learned from these patients; it goes when one of them is erased. Raises
+        Conflict if this version exists, or one of them is not registered."""
+
+    def refuse_entry(self, subject: Subject, entry: str, about: bytes, *, refused: bool) -> None:
+        """Append a person's word on what was learned: refused, or that taken back. `about` says by whom and why."""
+
+    def refused_entries(self, subject: Subject) -> set[str]:
+        """The entries that people refused and did not take back."""
 
     def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
         """A file that an entry came from, exactly as received. Raises NotFound."""

@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from iamata import Engine
 from iamata.interfaces import mcp
 from iamata.interfaces.cli import app
+from iamata.model.session import ToolCall
 
 GUIDELINE = "# Hypertension\n\nWhom it is for.\n\n## Treatment\n\nBegin with a thiazide.\n"
 CLINIC = "/v1/organizations/clinic-a"
@@ -208,3 +209,40 @@ def test_an_inference_is_kept_shown_and_goes_stale_by_every_door(
     said = ("--text", "Controlled.", "--author", "scribe", "--derived-from", fact)
     assert "patient/p: summary Now, version 1." in run("add", "patient/p", "summary", "Now", *said)
     assert len(json.loads(run("list", "patient/p", "--json"))["entries"]) == 3
+
+
+def test_what_is_learned_is_listed_and_refused_by_http_and_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Engine.open("iamata.db") as engine:
+        for number in range(6):
+            engine.put_patient(f"p{number}")
+            calls = [
+                ToolCall("assemble_context", json.dumps({"task": "general"})),
+                ToolCall("read_patient", json.dumps({"path": "/allergies/"})),
+            ]
+            engine.record_calls(f"p{number}", "s", calls, access=mcp.agent("bot"))
+        with running(engine) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
+            assert client.post("/v1/learn", json={"organization": "clinic-a"}).json() == {"data": []}
+            made = client.post("/v1/learn", json={"organization": "clinic-a", "leastPatients": 6}).json()["data"]
+            assert [each["kind"] for each in made] == ["cue", "habit", "habit", "pattern", "pattern"]
+            assert client.post("/v1/learn", json={"leastPatients": 2}).status_code == 400
+            cue = made[0]
+            assert cue["text"] == "/patient/{id}/allergies (6 patients)"
+            path = f"/v1/agents/bot/entries/{cue['id']}/refusal"
+            assert client.post(path, json={"reason": "no"}).status_code == 204
+            assert client.get("/v1/agents/bot/entries").json()["data"] == []
+            assert client.post(path, json={"withdraw": True}).status_code == 204
+
+    def run(*args: str) -> str:
+        done = CliRunner().invoke(app, list(args))
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    learned = run("learn", "--organization", "clinic-a", "--least-patients", "6")
+    assert "agent/bot, cue: For general: /patient/{id}/allergies (6 patients)" in " ".join(learned.split())
+    assert "1 entry learned, changed or retired." in learned
+    assert "It is refused" in run("entry", "refuse", "agent/bot", cue["id"])
+    assert "0 entries learned" in run("learn", "--least-patients", "6")
+    assert "It may be learned again." in run("entry", "refuse", "agent/bot", cue["id"], "--withdraw")

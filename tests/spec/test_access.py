@@ -64,6 +64,8 @@ WRITES = {
     "put_entry",
     "ingest_entry",
     "retire_entry",
+    "refuse_entry",
+    "learn",
 }
 CLINIC = Subject(Scope.ORGANIZATION, "clinic")
 # Nobody listens there: a refusal comes before anything is asked for.
@@ -492,6 +494,8 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
             EntryDraft(subject=CLINIC, kind=EntryKind.POLICY, title="T"), b"Text.", access=access
         ),
         "retire_entry": lambda: engine.retire_entry(CLINIC, "e", access=access),
+        "refuse_entry": lambda: engine.refuse_entry(CLINIC, "e", access=access),
+        "learn": lambda: engine.learn(access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

@@ -24,6 +24,7 @@ from iamata.model.session import ToolCall
 
 CANARY = "Zwyxbar"
 CLINIC = Subject(Scope.ORGANIZATION, "clinic")
+BOT = Subject(Scope.AGENT, "bot")
 DOCTOR = Access(
     kind=PrincipalKind.OPERATOR,
     id="dr-lee",
@@ -36,6 +37,9 @@ DOCTOR = Access(
 WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
 # Refused as a listing only, or not at all: there is nothing to hide in them.
 NEVER_REFUSED = {"patients"}
+
+# For all patients at once, and so of no single subject: see test_learning_practice.
+OF_ALL = {"learn"}
 
 # These ask a server first and then ingest, which is what is recorded: see tests/interfaces/test_cli_pull.py.
 FETCHING = {"pull", "pull_export"}
@@ -111,6 +115,7 @@ VERBS: dict[str, tuple[Call, str]] = {
         ),
         "organization/clinic",
     ),
+    "refuse_entry": (lambda e, a: e.refuse_entry(BOT, "c", reason=CANARY, access=a), "agent/bot"),
     "inferences": (lambda e, a: e.inferences("p", access=a), "patient/p"),
     "entry": (lambda e, a: e.entry(CLINIC, "e", access=a), "organization/clinic"),
     "entry_document": (lambda e, a: e.entry_document(CLINIC, a_file(e), access=a), "organization/clinic"),
@@ -181,13 +186,14 @@ def records(engine: Engine, by: str) -> list[AuditRecord]:
 def filled(engine: Engine, clock: HandClock) -> Engine:
     for verb in ("ingest", "append", "put_entry", "ingest_entry"):
         VERBS[verb][0](engine, Access.local())
+    engine.put_entry(EntryDraft(subject=BOT, kind=EntryKind.CUE, title=CANARY, text=CANARY, id="c"))
     clock.wait(minutes=1)
     return engine
 
 
 def test_every_verb_is_called_here() -> None:
     verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isroutine) if not name.startswith("_")}
-    assert verbs == VERBS.keys() | WITHOUT_RECORD | FETCHING
+    assert verbs == VERBS.keys() | WITHOUT_RECORD | FETCHING | OF_ALL
 
 
 def test_every_verb_leaves_a_record_of_who_why_about_whom_and_what_was_decided(
@@ -225,6 +231,7 @@ def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
         assert (mine[0].action, mine[0].subject, mine[0].allowed) == (RECORDED_AS.get(name, name), subject, False), name
         assert mine[0].reasons in (
             ("principal-may-not-write",),
+            ("operators-decide",),
             ("no-relation-to-patient",),
             ("audit-is-read-by-owners",),
         ), name

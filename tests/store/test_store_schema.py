@@ -151,7 +151,8 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.put_shown("leo", {b"0123456789"}, NOW)
         store.put_entry(guideline(document="en_1"), NOW, document=file())
         store.put_entry(summary("leo"), NOW)
-        column = {"rereadings": "at", "shown_words": "patient"}.get(table, "id")
+        store.refuse_entry(guideline().subject, "g", b"{}", refused=True)
+        column = {"rereadings": "at", "shown_words": "patient", "entry_refusals": "entry"}.get(table, "id")
     before = sql(f"select * from {table}")
     assert before
     with pytest.raises(Exception, match=f"{table} is append only"):

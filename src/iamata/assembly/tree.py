@@ -23,6 +23,7 @@ from iamata.model.coding import CodedText
 from iamata.model.entry import Inferred
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
+from iamata.model.memory import MemoryKind
 from iamata.model.passage import Passage
 from iamata.model.statement import Kind, Polarity, Standing, Verification
 
@@ -149,6 +150,15 @@ def known_directories() -> frozenset[Path]:
     """Directories that answer "nothing recorded" when they hold nothing."""
     known = {section.path for section in sections().values() if section.known}
     return frozenset(known | {(name,) for name in _BESIDE} | set(_DEEPER))
+
+
+@cache
+def known_names() -> frozenset[str]:
+    """Every name that a directory or file can have for any patient: none of them says anything of anybody."""
+    paths = [*known_directories(), *(section.path for section in sections().values())]
+    names = {part for path in paths for part in path}
+    names |= {*_STATES, *(kind.value for kind in Kind), *(kind.value for kind in MemoryKind), "events"}
+    return frozenset(names | {INDEX, STORY, SOURCES, RAW, SOURCES.removesuffix(".md")})
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):

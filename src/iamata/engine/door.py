@@ -33,7 +33,7 @@ _WRITES = (
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "refuse_entry")
 _ACTS = {**dict.fromkeys(_WRITES, "write"), **dict.fromkeys(_DECIDES, "decide"), "audit_records": "audit"}
 
 

@@ -13,6 +13,7 @@ from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.knowing import Knowing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
+from iamata.engine.practising import Practising
 from iamata.engine.reading import Reading
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
@@ -21,7 +22,7 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Knowing):
+class Engine(Rereading, Talking, Adjudicating, Reading, Remembering, Knowing, Practising):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

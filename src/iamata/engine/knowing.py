@@ -82,6 +82,8 @@ class Knowing(Door):
                 raise Conflict(f"the next version of entry {entry.id} is {len(held) + 1}")
             self._check_kind(made, held)
         self._check_author(made, held, access)
+        if subject.scope is not Scope.PATIENT and made.id in self._store.refused_entries(subject):
+            raise NotAllowed(reasons=("refused-by-a-person",))
         self._store.put_entry(made, self._clock())
         self._audit("put_entry", access, subject, (made.id,), act=act)
         return made

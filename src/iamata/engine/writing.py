@@ -13,6 +13,7 @@ from iamata.connectors.archives import opened
 from iamata.connectors.fhir.exports import not_taken, split
 from iamata.engine.door import Door
 from iamata.engine.models import LEARNING, Learned, read_talk
+from iamata.engine.practising import learn_again
 from iamata.errors import BadInput, IamataError, NotFound
 from iamata.formation.learned import learn
 from iamata.formation.rereadings import as_read
@@ -57,10 +58,13 @@ class Writing(Door):
         return row
 
     def delete_patient(self, patient: str, *, access: Access | None = None) -> None:
-        """Erase everything of the patient and destroy its key. Irreversible; fine if it is gone."""
+        """Erase everything of the patient and destroy its key. Irreversible; fine if it is gone. What was learned from
+        this patient, among others, is forgotten too, and learned anew from the others."""
         access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
-        self._store.erase_patient(patient, self._clock())
+        fewer = self._store.erase_patient(patient, self._clock())
         self._graphs.forget(patient)
+        if fewer:
+            learn_again(self._store, self._shelves, self._clock, fewer)
         self._audit("delete_patient", access, subject)
 
     def ingest(

@@ -31,14 +31,18 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(access: Access, act: str, subject: Subject | None) -> Decision:
-    """`act` is `read`, `write`, `decide` (rule on records), `learn` (an agent's own cues) or `audit` (read the audit
-    log); `subject` None: a listing, filtered afterwards."""
+    """`act` is `read`, `write`, `decide` (rule on records), `learn` (an agent's own cues; of None: from what is
+    done for everybody) or `audit` (read the audit log); `subject` None else: a listing, filtered afterwards."""
     if act == _AUDITS:
         return Decision("owner" in access.roles, ("owner" if "owner" in access.roles else "audit-is-read-by-owners",))
     if act in (_WRITES, _DECIDES, _LEARNS) and not access.may_write:
         return Decision(False, ("principal-may-not-write",))
     if act == _DECIDES and access.kind is not PrincipalKind.OPERATOR:
         return Decision(False, ("operators-decide",))
+    if act == _LEARNS and subject is None:
+        # From what was done for every patient, for everybody: the owner's to ask for, and no agent's.
+        owns = "owner" in access.roles and access.kind is not PrincipalKind.AGENT and access.patients is None
+        return Decision(owns, ("owner" if owns else "learning-is-asked-for-by-owners",))
     if subject is None:
         return Decision(True, ("listing-is-filtered",))
     if subject.scope is Scope.PATIENT:

@@ -68,8 +68,8 @@ class DatabaseStore:
             count = int(tx.rows("count_patients")[0][0])
         return [_patient_row(*row) for row in rows], count
 
-    def erase_patient(self, patient: str, now: datetime) -> None:
-        erasing.erase_patient(self._database, self.keys, self._random_bytes, patient, now)
+    def erase_patient(self, patient: str, now: datetime) -> list[Subject]:
+        return erasing.erase_patient(self._database, self.keys, self._random_bytes, patient, now)
 
     def retract(self, patient: str, source: str, now: datetime) -> None:
         accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
@@ -145,6 +145,9 @@ class DatabaseStore:
     def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
         return talk.tool_calls(self._database, self._sealer(patient), patient, session)
 
+    def called_sessions(self, patient: str) -> list[str]:
+        return talk.called_sessions(self._database, patient)
+
     def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
         talk.put_shown(self._database, self.keys, patient, marks, now)
 
@@ -160,6 +163,15 @@ class DatabaseStore:
 
     def entries(self, subject: Subject) -> list[Entry]:
         return knowledge.entries(self._database, self._sealer(str(subject)), subject)
+
+    def put_learned(self, entry: Entry, patients: Collection[str], now: datetime) -> None:
+        knowledge.put_learned(self._database, self.keys, self._random_bytes, entry, patients, now)
+
+    def refuse_entry(self, subject: Subject, entry: str, about: bytes, *, refused: bool) -> None:
+        knowledge.refuse(self._database, self.keys, self._random_bytes, subject, entry, refused, about)
+
+    def refused_entries(self, subject: Subject) -> set[str]:
+        return knowledge.refused(self._database, subject)
 
     def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
         return knowledge.entry_document(self._database, self._sealer(str(subject)), subject, document)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
+from iamata.model.scope import Scope, Subject
 from iamata.ports import KeyStore
 from iamata.store.codec import text_of
 from iamata.store.database import Database
@@ -17,6 +18,7 @@ ERASED_TABLES: Final = (
     "contexts",
     "projections",
     "receipts",
+    "learned_from",
     "inferences",
     "rulings",
     "retractions",
@@ -38,8 +40,9 @@ ERASED_TABLES: Final = (
 
 def erase_patient(
     database: Database, keys: KeyStore, random_bytes: Callable[[int], bytes], patient: str, now: datetime
-) -> None:
-    """Fine if the patient is gone. If the process dies on the way, erasing again completes it.
+) -> list[Subject]:
+    """Fine if the patient is gone. If the process dies on the way, erasing again completes it. What was learned from
+    this patient, among others, goes too, every version of it: the subjects whose entries are fewer now come back.
 
     The key is destroyed inside the transaction and under the patient's lock, so that nobody can seal under it after.
     Kept: audit records, which hold ids and verbs (design 08), and a tombstone that without the key says of nobody
@@ -47,6 +50,12 @@ def erase_patient(
     """
     with database.writing() as tx:
         registered = bool(tx.rows("lock_patient", patient=patient))
+        learned = tx.rows("learned_from", patient=patient)
+        fewer = {(scope, subject) for scope, subject, _ in learned}
+        for scope, subject, entry in learned:
+            tx.run("delete_entry_versions", scope=scope, subject=subject, id=entry)
+        for scope, subject in sorted(fewer):
+            tx.run("count_entry_change", scope=scope, subject=subject, now=text_of(now))
         for table in ERASED_TABLES:
             tx.run(f"erase_{table}", patient=patient)
         if registered:
@@ -55,3 +64,4 @@ def erase_patient(
             tx.run("insert_tombstone", mark=mark, now=text_of(now))
         keys.destroy(patient)
     database.purge()
+    return [Subject(Scope(scope), subject) for scope, subject in sorted(fewer)]

@@ -6,7 +6,7 @@ here: entries about patients, which are part of the patient's own graph (`infere
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from iamata.errors import Conflict, NotFound, Unavailable
@@ -72,6 +72,48 @@ def _append(
     if not added:
         raise Conflict(f"version {entry.version} of entry {entry.id} exists")
     tx.run("count_entry_change", **named, now=now)
+
+
+def put_learned(
+    database: Database,
+    keys: KeyStore,
+    random_bytes: RandomBytes,
+    entry: Entry,
+    patients: Collection[str],
+    now: datetime,
+) -> None:
+    """As `put_entry`, with the patients it was learned from: erasing one of them takes the entry along. Raises Conflict
+    if one of them is no longer registered."""
+    named = _named(entry.subject)
+    with database.writing() as tx:
+        _append(tx, keys, random_bytes, entry, None, text_of(now))
+        for patient in sorted(patients):
+            tx.run("insert_learned_from", patient=patient, **named, entry=entry.id)
+
+
+def refuse(
+    database: Database,
+    keys: KeyStore,
+    random_bytes: RandomBytes,
+    subject: Subject,
+    entry: str,
+    refused: bool,
+    about: bytes,
+) -> None:
+    """A person's word on what was learned; the last one counts. `about` says by whom, when and why."""
+    named = _named(subject)
+    sealer = Sealer(str(subject), keys.get_or_create(str(subject)), random_bytes)
+    with database.writing() as tx:
+        number = int(tx.rows("count_refusals", **named, entry=entry)[0][0]) + 1
+        body = sealer.seal("entry_refusals", f"{entry} {number}", about)
+        tx.run("insert_refusal", **named, entry=entry, number=number, refused=int(refused), body=body)
+
+
+def refused(database: Database, subject: Subject) -> set[str]:
+    """The entries that people refused and did not take back."""
+    with database.reading() as tx:
+        last = dict(tx.rows("entry_refusals", **_named(subject)))
+    return {entry for entry, refused in last.items() if refused}
 
 
 def entries(database: Database, sealer: Sealer | None, subject: Subject) -> list[Entry]:

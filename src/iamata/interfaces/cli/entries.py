@@ -185,6 +185,50 @@ def retire(
 
 
 @app.command()
+def refuse(
+    subject: _Subject,
+    id: _Id,
+    reason: _Reason = "",
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take the refusal back.")] = False,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Refuse what an agent or the engine has learned: it is retired, and not learned again until that is taken back."""
+    with to_read(db) as engine:
+        engine.refuse_entry(Subject.parse(subject), id, reason=reason, withdraw=withdraw)
+    if json:
+        put_json({"id": id, "refused": not withdraw})
+        return
+    put("It may be learned again." if withdraw else "It is refused, and is not learned again.")
+
+
+def learn(
+    organization: Annotated[
+        str, typer.Option("--organization", metavar="ID", help="Learn patterns of this organization too.")
+    ] = "",
+    least_patients: Annotated[
+        int, typer.Option("--least-patients", metavar="N", help="Nothing that fewer patients show is learned.")
+    ] = 11,
+    db: Db = None,
+    json: Json = False,
+) -> None:
+    """Learn from recorded tool calls: cues of agents, habits of operators, patterns of an organization.
+
+    What is learned is task names, templates of paths and counts over at least so many patients; it goes with the
+    patients it rests on, and can be refused: iamata entry refuse.
+    """
+    with to_read(db) as engine:
+        made = engine.learn(organization=organization, least_patients=least_patients)
+    if json:
+        put_json({"entries": [wire.entry(each) for each in made], "total": len(made)})
+        return
+    for each in made:
+        what = "retired" if each.retired else " · ".join(each.text.split("\n\n"))
+        put_hanging(f"{each.subject}, {each.kind.value}:", f"{each.title}: {what}  {each.id}")
+    put(f"{counted(len(made), 'entry', 'entries')} learned, changed or retired.")
+
+
+@app.command()
 def search(
     subject: _Subject,
     query: Annotated[str, typer.Argument(metavar="WORDS", help="What to look for.", show_default=False)],

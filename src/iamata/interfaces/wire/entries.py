@@ -41,6 +41,20 @@ class RetirementBody(msgspec.Struct, frozen=True, rename="camel"):
     effective_from: Annotated[str, msgspec.Meta(max_length=10)] = ""
 
 
+class RefusalBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST …/entries/{entryId}/refusal`: why, or that the refusal is taken back."""
+
+    reason: str = ""
+    withdraw: bool = False
+
+
+class LearnBody(msgspec.Struct, frozen=True, rename="camel"):
+    """The body of `POST /v1/learn`: whose patterns are learned too, and of how many patients at least."""
+
+    organization: str = ""
+    least_patients: int = 11
+
+
 def draft(subject: Subject, of: EntryBody) -> EntryDraft:
     return EntryDraft(
         subject=subject,

@@ -49,3 +49,26 @@ create table inferences (
   primary key (patient, id, version)
 );
 -- append only: inferences
+
+-- mark: one patient
+-- Which entries were learned from what was done for this patient: they go when the patient is erased.
+create table learned_from (
+  patient text not null references patients (patient),
+  scope text not null,
+  subject text not null,
+  entry text not null,
+  primary key (patient, scope, subject, entry)
+);
+
+-- mark: across patients
+-- What people refused to have learned; the last word of each entry counts. Sealed: by whom and why.
+create table entry_refusals (
+  scope text not null,
+  subject text not null,
+  entry text not null,
+  number bigint not null,
+  refused bigint not null,
+  body blob not null,
+  primary key (scope, subject, entry, number)
+);
+-- append only: entry_refusals

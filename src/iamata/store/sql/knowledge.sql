@@ -65,3 +65,35 @@ on conflict (patient, id, version) do nothing;
 -- mark: one patient
 -- Every version of what agents inferred.
 select id, version, body from inferences where patient = :patient order by id, version;
+
+-- name: insert_learned_from
+-- mark: one patient
+-- What was done for this patient is part of what an entry was learned from.
+insert into learned_from (patient, scope, subject, entry) values (:patient, :scope, :subject, :entry)
+on conflict (patient, scope, subject, entry) do nothing;
+
+-- name: learned_from
+-- mark: one patient
+-- The entries that were learned from this patient too.
+select scope, subject, entry from learned_from where patient = :patient order by scope, subject, entry;
+
+-- name: delete_entry_versions
+-- mark: across patients
+-- Forget what was learned, every version of it.
+delete from entry_versions where scope = :scope and subject = :subject and id = :id;
+
+-- name: entry_refusals
+-- mark: across patients
+-- What was refused of a subject, and taken back, in order.
+select entry, refused from entry_refusals where scope = :scope and subject = :subject order by entry, number;
+
+-- name: count_refusals
+-- mark: across patients
+-- How often it was refused or taken back.
+select count(*) from entry_refusals where scope = :scope and subject = :subject and entry = :entry;
+
+-- name: insert_refusal
+-- mark: across patients
+-- A person refuses what was learned, or takes that back.
+insert into entry_refusals (scope, subject, entry, number, refused, body)
+values (:scope, :subject, :entry, :number, :refused, :body);

@@ -28,4 +28,5 @@ ROUTERS: tuple[APIRouter, ...] = (
     review.router,
     contexts.router,
     entries.router,
+    entries.learning,
 )

@@ -17,7 +17,7 @@ from iamata.interfaces.http.schemas import body_schema, documents_schema
 from iamata.interfaces.wire import entries as wire
 from iamata.interfaces.wire.answers import file, listing, the_file
 from iamata.interfaces.wire.answers import page as page_json
-from iamata.interfaces.wire.entries import EntryBody, RetirementBody
+from iamata.interfaces.wire.entries import EntryBody, LearnBody, RefusalBody, RetirementBody
 from iamata.interfaces.wire.requests import read as read_json
 from iamata.interfaces.wire.values import page
 from iamata.model.entry import EntryDraft
@@ -43,6 +43,17 @@ _SCOPES = {
 }
 
 router = APIRouter(prefix="/v1/{subjects}/{subject_id}", tags=["entries"])
+
+
+learning = APIRouter(prefix="/v1", tags=["entries"])
+
+
+@learning.post("/learn", operation_id="learn", openapi_extra=body_schema(LearnBody))
+def learn(served: Here, access: Who, body: JsonBody) -> Response:
+    """Learn cues, habits and patterns from the recorded tool calls of all patients: what is new, changed or retired."""
+    asked = read_json(body, LearnBody)
+    made = served.engine.learn(organization=asked.organization, least_patients=asked.least_patients, access=access)
+    return json_reply({"data": [wire.entry(each) for each in made]})
 
 
 def named(subjects: Annotated[Subjects, Path()], subject_id: Annotated[str, Path()]) -> Subject:
@@ -155,6 +166,19 @@ def retire_entry(served: Here, access: Who, subject: Of, entry_id: str, body: Js
         subject, entry_id, reason=asked.reason, effective_from=asked.effective_from, access=access
     )
     return json_reply(wire.entry(made))
+
+
+@router.post(
+    "/entries/{entry_id}/refusal",
+    operation_id="refuse-entry",
+    status_code=204,
+    openapi_extra=body_schema(RefusalBody),
+)
+def refuse_entry(served: Here, access: Who, subject: Of, entry_id: str, body: JsonBody) -> Response:
+    """Refuse what an agent or the engine has learned, or take the refusal back: it is not learned again until then."""
+    asked = read_json(body, RefusalBody)
+    served.engine.refuse_entry(subject, entry_id, reason=asked.reason, withdraw=asked.withdraw, access=access)
+    return Response(status_code=204)
 
 
 @router.get("/documents/{document_id}/content", operation_id="get-entry-document")
