@@ -448,7 +448,8 @@ def test_an_agent_writes_nothing_but_its_own_cues(engine: Engine) -> None:
         assert refusal.value.reasons == ("agents-do-not-write-entries",)
         assert engine.entries(held.subject) == []
     cue = entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT)
-    assert engine.put_entry(cue, access=agent) == cue
+    kept = engine.put_entry(cue, access=agent)
+    assert (kept.text, kept.attribution.author.reference) == (cue.text, "agent/x"), "whose word it is it does not say"
     bound = msgspec.structs.replace(agent, patients=frozenset({"p"}))
     with pytest.raises(NotAllowed) as refusal:
         engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT, id="f"), access=bound)

@@ -148,6 +148,8 @@ def test_an_address_from_before_a_change_of_title_still_leads_to_the_entry(fille
     assert old != new
     assert filled.read(old).text == filled.read(new).text
     assert filled.read(f"{old}entry.md").address == f"{new}entry.md"
+    with pytest.raises(NotFound):
+        filled.read(old.replace("staff_notes", "policies"))
 
 
 def test_nothing_that_somebody_wrote_can_act_as_markup_or_as_a_citation(filled: Engine) -> None:

@@ -254,3 +254,29 @@ def test_a_new_version_that_rests_on_less_is_seen_by_who_may_see_that(filled: En
     assert [e.version for e in filled.entries(P, history=True, access=READER)] == [2]
     with pytest.raises(NotFound):
         filled.entry(P, made.id, version=1, access=READER)
+
+
+def test_an_agent_cannot_speak_as_another_or_as_the_engine(filled: Engine) -> None:
+    made = put(filled, fact(filled, "medication"))
+    forged = msgspec.structs.replace(made.attribution, rule="learned/1", because="least_patients=x")
+    again = msgspec.structs.replace(made, version=2, text="Other.", attribution=forged)
+    kept = filled.put_entry(again, access=BOT)
+    assert (kept.attribution.rule, kept.attribution.author.reference) == ("entered", "agent/triage")
+    assert kept.derived_from[0].roots == made.derived_from[0].roots
+
+
+def test_roots_that_a_writer_claims_are_not_believed(filled: Engine) -> None:
+    """Else who may not see the source would see the inference."""
+    filled.ingest("p", bundle(condition("Zwyxbar disease", id="h1", **SECRET)), source="ehr")
+    made = put(filled, fact(filled, "condition", "Zwyxbar"))
+    bare = tuple(msgspec.structs.replace(basis, roots=()) for basis in made.derived_from)
+    filled.put_entry(msgspec.structs.replace(made, version=2, derived_from=bare), access=BOT)
+    assert filled.entries(P, history=True, access=READER) == []
+
+
+def test_the_other_side_of_a_conflict_is_a_root_too(filled: Engine) -> None:
+    filled.append("p", "s", [Turn(Speaker.PATIENT, "I stopped lisinopril last week.", said_at=NOW)])
+    drug = fact(filled, "medication")
+    said = {link.origin for link in filled.graph("p").links.values() if link.type == "conflicts"}
+    assert said
+    assert said <= set(put(filled, drug).derived_from[0].roots)

@@ -78,6 +78,8 @@ class Knowing(Door):
             made = msgspec.structs.replace(
                 entry, recorded_at=self._clock(), supersedes=entry.version - 1, derived_from=bases
             )
+            if access.kind is PrincipalKind.AGENT:  # whose word it is is not an agent's to say
+                made = msgspec.structs.replace(made, attribution=_attribution(made.kind, subject, "", access))
             if entry.version != len(held) + 1:
                 raise Conflict(f"the next version of entry {entry.id} is {len(held) + 1}")
             self._check_kind(made, held)
@@ -332,7 +334,7 @@ class Knowing(Door):
             version=1,
             title=draft.title,
             text=draft.text,
-            attribution=_attribution(draft, access),
+            attribution=_attribution(kind, subject, draft.author, access),
             recorded_at=self._clock(),
             effective_from=draft.effective_from,
             effective_to=draft.effective_to,
@@ -353,24 +355,22 @@ class Knowing(Door):
             raise Conflict(f"entry {made.id} is a {held[-1].kind}: a version of it cannot be a {made.kind}")
 
 
-def _attribution(draft: EntryDraft, access: Access) -> Attribution:
+def _attribution(of: EntryKind, subject: Subject, author: str, access: Access) -> Attribution:
     """Who speaks in an entry: of system-reported ones the institution, of user-reported the person, of agent-reported
     the agent; and who wrote it down."""
-    kind = attribution_of(draft.kind, draft.subject.scope)
+    kind = attribution_of(of, subject.scope)
     recorder = _recorder(access)
     match kind:
         case AttributionKind.SYSTEM:
-            author = Author(Role.INSTITUTION, display=draft.author or draft.subject.id)
+            who = Author(Role.INSTITUTION, display=author or subject.id)
         case AttributionKind.AGENT:
             by_itself = access.kind is PrincipalKind.AGENT
-            if draft.subject.scope is Scope.PATIENT and not (by_itself or draft.author):
+            if subject.scope is Scope.PATIENT and not (by_itself or author):
                 raise BadInput("say which agent inferred it", place="author")
-            author = Author(Role.AGENT, recorder.reference if by_itself else "", draft.author or access.id)
+            who = Author(Role.AGENT, recorder.reference if by_itself else "", author or access.id)
         case _:
-            author = Author(_SPEAKS[draft.subject.scope], recorder.reference, draft.author)
-    return Attribution(
-        kind, author, rule="entered", because=f"kind={draft.kind}", certainty=Certainty.STATED, recorder=recorder
-    )
+            who = Author(_SPEAKS[subject.scope], recorder.reference, author)
+    return Attribution(kind, who, rule="entered", because=f"kind={of}", certainty=Certainty.STATED, recorder=recorder)
 
 
 def _recorder(access: Access) -> Author:

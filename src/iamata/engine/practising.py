@@ -85,7 +85,8 @@ def learn_again(store: Store, shelves: Shelves, clock: Callable[[], datetime], f
     """Learn anew for all subjects after a patient was erased from whom something had been learned. Of at least as many
     patients as what is still held of anybody was, and never fewer than by default."""
     held = [each for subject in store.subjects() for each in shelves.versions(subject) if each.attribution.rule == RULE]
-    least = max((int(each.attribution.because.removeprefix(_BECAUSE)) for each in held), default=0)
+    asked = [each.attribution.because.removeprefix(_BECAUSE) for each in held]
+    least = max((int(number) for number in asked if number.isdecimal() and len(number) < 9), default=0)
     organizations = [each for each in fewer if each.scope is Scope.ORGANIZATION]
     _relearn(store, shelves, clock, organizations=organizations, least=max(least, LEAST_PATIENTS), recorder=_ITSELF)
 

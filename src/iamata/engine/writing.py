@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import datetime
 from typing import NamedTuple
 
@@ -63,9 +64,10 @@ class Writing(Door):
         access, subject = self._begin("delete_patient", "write", access, patient_subject(patient))
         fewer = self._store.erase_patient(patient, self._clock())
         self._graphs.forget(patient)
-        if fewer:
-            learn_again(self._store, self._shelves, self._clock, fewer)
         self._audit("delete_patient", access, subject)
+        if fewer:
+            with suppress(IamataError):  # the patient is erased; what was learned is only missing until it is asked for
+                learn_again(self._store, self._shelves, self._clock, fewer)
 
     def ingest(
         self,

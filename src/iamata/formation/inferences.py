@@ -5,14 +5,14 @@ Inferences are no part of the fold: they are never a witness, for nothing, and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from iamata.errors import BadInput, NotFound
 from iamata.model.entry import Basis, Entry, Inferred, in_force
 from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
-from iamata.model.link import LinkType
+from iamata.model.link import Link, LinkType
 
 MOST_SOURCES: Final = 200
 _ENTRY: Final = "et_"
@@ -98,16 +98,29 @@ class _Now:
             seen = (s.item for sightings in graph.sightings.values() for s in sightings if s.document == item)
             return (item, *sorted(set(seen)))
         fact = None if item in graph.statements else graph.resolve(item)
-        return (item,) if fact is None else tuple(sorted({*fact.members, *(id for id, _ in fact.history)}))
+        if fact is None:
+            return (item,)
+        # What its digest rests on: its statements, and the other sides of its conflicts, in records and in talk.
+        sides = [side for id in fact.conflicts if id in graph.conflicts for side in graph.conflicts[id].sides]
+        against = {link.origin for link in self._conflicts() if graph.resolve(link.target) is fact}
+        return tuple(
+            sorted(
+                {*fact.members, *(id for id, _ in fact.history), *(id for side in sides for id in side.items), *against}
+            )
+        )
+
+    def _conflicts(self) -> Iterator[Link]:
+        for link in self._graph.links.values():
+            if link.type is LinkType.CONFLICTS and link.origin in self._graph.memories:
+                yield link
 
     def _talk_against(self) -> dict[str, list[str]]:
         """Fact → digests of the conflicts of talk with it, sorted."""
         if self._against is None:
             found: dict[str, list[str]] = {}
-            for link in self._graph.links.values():
-                if link.type is LinkType.CONFLICTS and link.origin in self._graph.memories:
-                    fact = self._graph.resolve(link.target)
-                    if fact is not None:
-                        found.setdefault(fact.id, []).append(link.digest or link.id)
+            for link in self._conflicts():
+                fact = self._graph.resolve(link.target)
+                if fact is not None:
+                    found.setdefault(fact.id, []).append(link.digest or link.id)
             self._against = {id: sorted(digests) for id, digests in found.items()}
         return self._against

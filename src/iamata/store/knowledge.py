@@ -7,6 +7,7 @@ here: entries about patients, which are part of the patient's own graph (`infere
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import datetime
 
 from iamata.errors import Conflict, NotFound, Unavailable
@@ -157,7 +158,8 @@ def seal_plain(database: Database, keys: KeyStore, random_bytes: RandomBytes) ->
     with database.writing() as tx:
         for _, _, body in tx.rows("plain_entries"):
             entry = codec.entries.decode(body)
-            _append(tx, keys, random_bytes, entry, None, text_of(entry.recorded_at))
+            with suppress(Conflict):  # another process opens the database too, and was first
+                _append(tx, keys, random_bytes, entry, None, text_of(entry.recorded_at))
         tx.run("delete_plain_entries")
     database.purge()
 
