@@ -9,6 +9,7 @@ from datetime import datetime
 
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.engine.origin import current
+from iamata.engine.shelves import Shelf, Shelves
 from iamata.errors import Gone, IamataError, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
@@ -31,10 +32,21 @@ _WRITES = (
     "reread",
     "retract",
     "put_entry",
+    "ingest_entry",
+    "retire_entry",
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "erase", "set_hold", "lift_hold", "retention_apply")
+_DECIDES = (
+    "rule",
+    "withdraw_ruling",
+    "adjudicate",
+    "erase",
+    "set_hold",
+    "lift_hold",
+    "retention_apply",
+    "refuse_entry",
+)
 _AUDITS = (
     "audit_records",
     "audit_checkpoint",
@@ -49,6 +61,7 @@ _ACTS = {
     **dict.fromkeys(_DECIDES, "decide"),
     **dict.fromkeys(_AUDITS, "audit"),
     **dict.fromkeys(("export_archive", "import_archive"), "move"),
+    "learn": "learn",
 }
 # The class of a record where it is another than the act that policy decides about.
 _CLASSES = {"delete_patient": Act.ERASE, "erase": Act.ERASE, "retention_apply": Act.ERASE}
@@ -72,6 +85,7 @@ class Door:
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys)
+        self._shelves = Shelves(store, keys)
         self._clock = clock
         self._ids = ids
         self._model = model
@@ -91,7 +105,7 @@ class Door:
         try:
             policy.require(access, act, subject)
         except IamataError:
-            self._audit(action, access, subject, allowed=False)
+            self._audit(action, access, subject, act=act, allowed=False)
             raise
         return access, subject  # type: ignore[return-value]  # None only for listings, which do not use it
 
@@ -102,10 +116,11 @@ class Door:
         subject: Subject | None,
         items: tuple[str, ...] = (),
         *,
+        act: str = "",
         allowed: bool = True,
         reasons: tuple[str, ...] = (),
     ) -> None:
-        act = _ACTS.get(action, "read")
+        act = act or _ACTS.get(action, "read")
         origin = current()
         self._store.audit(
             AuditRecord(
@@ -123,7 +138,7 @@ class Door:
                 request=origin.request if origin else "",
             )
         )
-        if act in ("write", "decide", "move"):  # recorded before the answer leaves (design 10)
+        if act in ("write", "decide", "learn", "move"):  # recorded before the answer leaves (design 10)
             self._store.audit_flush()
 
     def _registered(self, patient: str) -> None:
@@ -169,3 +184,14 @@ class Door:
             raise NotFound(what="patient", id=subject.id)
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
         return self._graphs.load(subject.id, moment, access)
+
+    def _shelf(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """The entries of a subject of another scope, as they were known and in force."""
+        return self._shelves.load(subject, Moment.of(self._clock(), known_at=known_at, true_at=true_at))
+
+    def _planted(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """As `_shelf`. Raises NotFound for a subject of which nothing was ever held."""
+        shelf = self._shelf(subject, known_at, true_at)
+        if not shelf.tree.version:
+            raise NotFound(what=subject.scope.value, id=subject.id)
+        return shelf

@@ -13,8 +13,10 @@ from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.auditing import Auditing
 from iamata.engine.exporting import Exporting
+from iamata.engine.knowing import Knowing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.moving import Moving
+from iamata.engine.practising import Practising
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.retaining import Retaining
@@ -25,7 +27,7 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering):
+class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering, Knowing, Practising):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
@@ -20,9 +20,11 @@ from iamata.engine import terminologies
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.formation.growth import grow
+from iamata.formation.inferences import inferred
 from iamata.formation.mentioned import Mentions
 from iamata.formation.pipeline import Fold
 from iamata.model.access import Access
+from iamata.model.entry import Inferred
 from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
 from iamata.model.stamp import Moment
@@ -51,8 +53,9 @@ def uncollected() -> Iterator[None]:
 class Loaded:
     """One reader's graph with what is built from it on first use."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, inferred: Mapping[str, Inferred]) -> None:
         self.graph = graph
+        self.inferred = inferred
         self._tree: Tree | None = None
         self._index: Index | None = None
         self._lock = threading.Lock()
@@ -61,7 +64,7 @@ class Loaded:
     def tree(self) -> Tree:
         with self._lock:
             if self._tree is None:
-                self._tree = tree(self.graph)
+                self._tree = tree(self.graph, self.inferred)
             return self._tree
 
     @property
@@ -137,8 +140,9 @@ class Graphs:
                 self._loaded.move_to_end(key)
                 return known
         fold = self._folded((patient, born, view), held, moment, access)
+        shown = inferred(held.entries, fold.graph)
         with self._lock:
-            fresh = self._loaded.setdefault(key, Loaded(fold.graph))
+            fresh = self._loaded.setdefault(key, Loaded(fold.graph, shown))
             for old in [k for k in self._loaded if k[0] == patient and k[1:3] != (born, held.version)]:
                 del self._loaded[old]
             self._evict()

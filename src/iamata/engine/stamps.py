@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from iamata.assembly.entry_tree import EntryTree
 from iamata.connectors import registry
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
 from iamata.model.access import Access
-from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.stamp import ReadStamp
 from iamata.policy import access as policy
@@ -21,21 +21,34 @@ def stamp_of(
     *,
     profile: str = "",
     tokenizer: str = "",
-    entries: Sequence[Entry] = (),
+    others: Sequence[tuple[str, int]] = (),
 ) -> ReadStamp:
-    """The stamp. Of each subject of `entries` the versions add up, so that a new version of any of them shows."""
-    others = {str(entry.subject): 0 for entry in entries}
-    for entry in entries:
-        others[str(entry.subject)] += entry.version
+    """The stamp. `others` are subjects of other scopes, each with how often its entries have changed."""
     moment = graph.moment
     return ReadStamp(
-        subjects=((str(graph.subject), graph.version), *sorted(others.items())),
+        subjects=((str(graph.subject), graph.version), *sorted(others)),
         knowledge=knowledge_version(),
         reader=f"{registry.READERS_VERSION} {formation.FOLD_VERSION}",
         profile=profile,
         policy=policy.POLICY_VERSION,
         visible=policy.view_key(access),
         tokenizer=tokenizer or token_counter().name,
+        true_at=moment.true_at.isoformat(),
+        known_at=moment.known_at.isoformat() if moment.known_at else "",
+    )
+
+
+def shelf_stamp(tree: EntryTree, access: Access) -> ReadStamp:
+    """The stamp of a read of one subject's entries."""
+    moment = tree.moment
+    return ReadStamp(
+        subjects=((str(tree.subject), tree.version),),
+        knowledge="",
+        reader="entries/1",
+        profile="",
+        policy=policy.POLICY_VERSION,
+        visible=policy.view_key(access),
+        tokenizer=token_counter().name,
         true_at=moment.true_at.isoformat(),
         known_at=moment.known_at.isoformat() if moment.known_at else "",
     )

@@ -20,6 +20,7 @@ _READS = "read"
 _WRITES = "write"
 _AUDITS = "audit"
 _DECIDES = "decide"
+_LEARNS = "learn"
 _MOVES = "move"
 
 
@@ -31,23 +32,32 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def decide(access: Access, act: str, subject: Subject | None) -> Decision:
-    """`act` is `read`, `write`, `decide` (rule on records), `audit` (read the audit log) or `move` (archives of all
-    that is held); `subject` None: a listing, filtered afterwards."""
+    """`act` is `read`, `write`, `decide` (rule on records), `learn` (an agent's own cues; of None: from what is
+    done for everybody), `audit` (read the audit log) or `move` (archives of all that is held); `subject` None else: a
+    listing, filtered afterwards."""
     if act == _MOVES:
         return _moves(access, subject)
     if act == _AUDITS:
         return Decision("owner" in access.roles, ("owner" if "owner" in access.roles else "audit-is-read-by-owners",))
-    if act in (_WRITES, _DECIDES) and not access.may_write:
+    if act in (_WRITES, _DECIDES, _LEARNS) and not access.may_write:
         return Decision(False, ("principal-may-not-write",))
     if act == _DECIDES and access.kind is not PrincipalKind.OPERATOR:
         return Decision(False, ("operators-decide",))
+    if act == _LEARNS and subject is None:
+        # From what was done for every patient, for everybody: the owner's to ask for, and no agent's.
+        owns = "owner" in access.roles and access.kind is not PrincipalKind.AGENT and access.patients is None
+        return Decision(owns, ("owner" if owns else "learning-is-asked-for-by-owners",))
     if subject is None:
         return Decision(True, ("listing-is-filtered",))
     if subject.scope is Scope.PATIENT:
         if access.patients is not None and subject.id not in access.patients:
             return Decision(False, ("no-relation-to-patient",))
         return Decision(True, ("owner" if "owner" in access.roles else "relation-to-patient",))
-    if act == _WRITES and access.kind is PrincipalKind.AGENT:
+    if act == _LEARNS and access.kind is PrincipalKind.AGENT and subject == Subject(Scope.AGENT, access.id):
+        # What an agent that is bound to a patient has learned could carry that patient to the next one's agent.
+        bound = access.patients is not None
+        return Decision(not bound, ("bound-to-patients" if bound else "own-cues",))
+    if act in (_WRITES, _LEARNS) and access.kind is PrincipalKind.AGENT:
         return Decision(False, ("agents-do-not-write-entries",))
     if "owner" in access.roles or subject.id in (access.id, access.on_behalf_of):
         return Decision(True, ("owner" if "owner" in access.roles else "own-scope",))

@@ -9,6 +9,7 @@ import typer
 from iamata.interfaces.cli import (
     auditing,
     deciding,
+    entries,
     forgetting,
     ingesting,
     moving,
@@ -96,8 +97,10 @@ app.add_typer(forgetting.erasures, name="erasure", rich_help_panel=_GOVERN)
 app.add_typer(forgetting.holds, name="hold", rich_help_panel=_GOVERN)
 app.add_typer(retaining.app, name="retention", rich_help_panel=_GOVERN)
 app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
+app.command(rich_help_panel=_RUN)(entries.learn)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
+app.add_typer(entries.app, name="entry", rich_help_panel=_IN)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(running.doctor)
 app.command(rich_help_panel=_RUN)(running.version)

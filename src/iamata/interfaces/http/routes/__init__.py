@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from iamata.interfaces.http.routes import (
     contexts,
+    entries,
     exporting,
     governance,
     graph,
@@ -30,4 +31,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     contexts.router,
     exporting.router,
     governance.router,
+    entries.router,
+    entries.learning,
 )
