@@ -167,8 +167,8 @@ def test_a_workspace_moves_all_patients_and_the_entries_of_other_scopes(
     assert parts(archive)["subjects/000001/entry_versions.ndjson"].count(b"\n") == 2
     moved = there.import_archive(io.BytesIO(archive))
     assert (moved.patients, moved.entries) == (("p", "q"), 2)
-    for patient in ("p", "q"):
-        same(here, there, patient)
+    for id in ("p", "q"):
+        same(here, there, id)
     subject = Subject(Scope.ORGANIZATION, "clinic-a")
     assert there.entries(subject) == here.entries(subject)
     assert parts(archive_of(there)) == parts(archive)
@@ -224,9 +224,7 @@ def test_entries_their_files_what_was_inferred_learned_and_refused_move_too(
     assert there.import_archive(io.BytesIO(archive)).entries == 0
     assert parts(archive_of(there)) == parts(archive)
     there.delete_patient("p")
-    assert there.entries(BOT) == [], (
-        "who is behind what was learned is known here too: the others are fewer than eleven"
-    )
+    assert there.entries(BOT) == [], "who is behind what was learned is known here too, and the others are too few"
 
 
 def test_an_entry_that_is_here_with_other_words_stops_the_whole_archive(

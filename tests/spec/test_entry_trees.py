@@ -214,3 +214,15 @@ def test_a_table_of_five_thousand_rows_is_held_searched_and_read(open_engine: ob
             "# 04711\n- code: 04711; name: Service 4711; fee: 4711.50 ["
         )
         assert engine.read("/organization/clinic-a/_index.md").tokens < 200
+
+
+def test_entries_are_found_by_stems_lay_words_and_misspelt_names_like_what_is_held_of_patients(engine: Engine) -> None:
+    draft = EntryDraft(
+        subject=CLINIC, kind=EntryKind.PROCEDURE, title="Heart attack", text="Walked patients get lisinopril."
+    )
+    made = engine.put_entry(draft)
+    for query in ("walking", "myocardial infarction", "LISINOPRIL"):
+        assert [hit.item for hit in engine.search(CLINIC, query)] == [made.id], query
+    assert engine.search(CLINIC, "lisinopryl") == []
+    assert engine.did_you_mean(CLINIC, "lisinopryl") == "lisinopril"
+    assert engine.did_you_mean(CLINIC, "lisinopril") == ""
