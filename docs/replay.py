@@ -32,8 +32,8 @@ from iamata.store import FileKeyStore
 
 ROOT = Path(__file__).resolve().parents[1]
 _BEGIN = datetime(2026, 2, 16, 9, 0, tzinfo=UTC)
-# The patients of the examples; their keys decide the ids that pages show.
-_PATIENTS = ("ada", "leo")
+# The patients and other subjects of the examples; their keys decide the ids that pages show.
+_SUBJECTS = ("ada", "leo", "organization/riverside", "operator/dr-rao", "agent/triage")
 _DATABASES = ("iamata.db", "iamata-demo.db")
 _BLOCK = re.compile(
     r"(?P<before>(?:<!-- (?P<directive>[^>]+) -->\n)?)```(?P<kind>console|python)\n(?P<body>.*?)```\n"
@@ -182,6 +182,6 @@ def _stage() -> Iterator[Stage]:
         Path("docs").symlink_to(ROOT / "docs")
         for database in _DATABASES:
             keys = FileKeyStore(f"{database}.keys")
-            for patient in _PATIENTS:
-                keys.put(patient, sha256(f"iamata docs {patient}".encode()).digest())
+            for subject in _SUBJECTS:
+                keys.put(subject, sha256(f"iamata docs {subject}".encode()).digest())
         yield stage

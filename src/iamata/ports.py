@@ -176,14 +176,16 @@ class Store(Protocol):
 
     def erase_patient(self, patient: str, now: datetime, by: str = "") -> Erasure | None:
         """Delete every row of the patient and destroy its key: the signed receipt; None if there is no such patient.
-        Raises Conflict while a legal hold stands on it."""
+        What was learned from it, among others, goes too (`learned_from`). Raises Conflict while a legal hold stands on
+        it."""
 
     def erase_part(
         self, patient: str, going: Any, version: int, now: datetime, by: str, *, quotes: Callable[[str], Set[str]]
     ) -> Erasure:
         """Delete what goes with a document, session, message or memory (`formation.forgetting`), and every context and
-        tool call that cites it or quotes it; `quotes` gives the runs of words of a text. The graph version goes up.
-        Raises Conflict while a hold stands, or if the graph is no longer at this version."""
+        tool call that cites it or quotes it; with a tool call, what was learned from the patient. `quotes` gives the
+        runs of words of a text. The graph version goes up. Raises Conflict while a hold stands, or if the graph is no
+        longer at this version."""
 
     def to_replay(self) -> list[tuple[Erasure, str, str]]:
         """The erasures of parts that a restored backup undid, or that were cut off: each with the patient and the id.
@@ -306,6 +308,9 @@ class Store(Protocol):
     def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
         """The recorded calls of a session, in the order of recording."""
 
+    def called_sessions(self, patient: str) -> list[str]:
+        """The sessions beside which calls were recorded, by id."""
+
     def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
         """Remember keyed hashes of words that were put into a context; known ones stay. No change of the graph."""
 
@@ -331,11 +336,35 @@ class Store(Protocol):
         opened."""
 
     # other scopes
-    def put_entry(self, entry: Entry) -> None:
-        """Append one version. Raises Conflict if this version exists."""
+    def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
+        """Append one version, with the file it came from; of a patient the graph version goes up. Raises Conflict if
+        this version exists, NotFound if the patient is not registered."""
 
     def entries(self, subject: Subject) -> list[Entry]:
-        """Every version of every entry of the subject, by id and version."""
+        """Every version of every entry of a subject that is no patient, by id and version; a patient's are in what is
+        held of it."""
+
+    def put_learned(self, entry: Entry, patients: Collection[str], now: datetime) -> None:
+        """Append one version of what was learned from these patients; it goes when one of them is erased. Raises
+        Conflict if this version exists, or one of them is not registered."""
+
+    def learned_from(self, patient: str) -> list[Subject]:
+        """Those of whom something was learned from this patient, among others; by scope and id."""
+
+    def refuse_entry(self, subject: Subject, entry: str, about: bytes, *, refused: bool) -> None:
+        """Append a person's word on what was learned: refused, or that taken back. `about` says by whom and why."""
+
+    def refused_entries(self, subject: Subject) -> set[str]:
+        """The entries that people refused and did not take back."""
+
+    def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
+        """A file that an entry came from, exactly as received. Raises NotFound."""
+
+    def subject_version(self, subject: Subject) -> int:
+        """How often the entries of the subject have changed; 0 if nothing is held of it."""
+
+    def subjects(self) -> list[Subject]:
+        """Organizations, operators and agents of which entries are held, by scope and id."""
 
     # moving
     def write_archive(self, to: IO[bytes], now: datetime, *, patient: str | None = None) -> Manifest:

@@ -9,6 +9,8 @@ import msgspec
 import pytest
 from graphs import Small, coded, leo
 
+from iamata.assembly.entry_index import EntryIndex
+from iamata.assembly.entry_tree import EntryTree
 from iamata.assembly.pipeline import NO_ALLERGIES, POLICY, assemble, legend
 from iamata.assembly.retrieval import Index
 from iamata.authority import profiles
@@ -41,7 +43,10 @@ def context(
     answer = assemble(
         request,
         graph,
-        entries,
+        [
+            EntryIndex(EntryTree(subject, [each for each in entries if each.subject == subject], graph.moment))
+            for subject in sorted({each.subject for each in entries})
+        ],
         moment=graph.moment,
         index=index or Index(graph),
         count=COUNT,

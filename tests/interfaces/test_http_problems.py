@@ -309,6 +309,16 @@ ROUTES = {
     "post /v1/patients/{patient_id}/holds/{hold_id}/lift",
     "get /v1/audit",
     "get /v1/audit/checkpoint",
+    "get /v1/{subjects}/{subject_id}/entries",
+    "post /v1/{subjects}/{subject_id}/entries",
+    "post /v1/{subjects}/{subject_id}/entries/files",
+    "get /v1/{subjects}/{subject_id}/entries/{entry_id}",
+    "post /v1/{subjects}/{subject_id}/entries/{entry_id}/retirement",
+    "post /v1/{subjects}/{subject_id}/entries/{entry_id}/refusal",
+    "post /v1/learn",
+    "get /v1/{subjects}/{subject_id}/documents/{document_id}/content",
+    "get /v1/{subjects}/{subject_id}/vfs",
+    "get /v1/{subjects}/{subject_id}/read",
 }
 
 

@@ -29,9 +29,14 @@ NEEDED: dict[str, dict[str, Any]] = {
     "append_messages": {"session_id": "talk-zoe", "messages": [{"role": "user", "content": "I stopped it."}]},
     "browse": {},
     "read": {},
+    "list_entries": {},
+    "search_entries": {},
+    "record_inference": {"title": "T", "text": "It follows.", "derived_from": ["/patient/zoe/_index.md"]},
+    "record_cue": {},
 }
-FOR_A_PATIENT = sorted(set(NEEDED) - {"browse", "read"})
-READING = sorted(set(FOR_A_PATIENT) - {"append_messages"})
+OF_OTHERS = {"list_entries", "search_entries", "record_cue"}
+FOR_A_PATIENT = sorted(set(NEEDED) - {"browse", "read"} - OF_OTHERS)
+READING = sorted(set(FOR_A_PATIENT) - {"append_messages", "record_inference"})
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,8 @@ def test_the_bound_patient_is_meant_where_none_is_named(engine: Engine, tool: st
     given = dict(NEEDED[tool])
     if tool == "explain":
         given["item"] = next(iter(engine.graph("leo").facts))
+    if tool == "record_inference":
+        given["derived_from"] = [next(iter(engine.graph("leo").facts))]
     if tool == "append_messages":
         given["session_id"] = "another"
     for said in (given, {"patient_id": "leo"} | given):
@@ -193,3 +200,11 @@ def test_refusals_are_in_the_audit_log(engine: Engine) -> None:
     call(engine, "get_patient_info", {"patient_id": "zoe"})
     newest = engine.audit_records(subject="patient/zoe", per_page=1)[0]
     assert (newest.allowed, newest.principal, newest.reasons) == (False, "agent/mcp", ("no-relation-to-patient",))
+
+
+def test_an_agent_that_is_bound_to_a_patient_keeps_no_cues_of_its_own(engine: Engine) -> None:
+    """What it has learned could carry the patient to the next one's agent."""
+    result = call(engine, "record_cue", {"title": "Where", "text": f"{CANARY} stands in conditions."})
+    assert result.structured_content["type"] == "PERMISSION_DENIED"
+    assert result.structured_content["details"] == [{"reason": "bound-to-patients"}]
+    assert call(engine, "list_entries", {"subject": "agent/mcp"}).structured_content["data"] == []

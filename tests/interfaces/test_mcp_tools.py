@@ -37,6 +37,15 @@ PER_TOOL: dict[str, dict[str, Any]] = {
     },
     "browse": {"path": "/"},
     "read": {"path": "/patient/leo/_index.md"},
+    "list_entries": {"subject": "organization/northside"},
+    "search_entries": {"subject": "organization/northside", "query": "amoxicillin"},
+    "record_inference": {
+        "patient_id": "leo",
+        "title": "T",
+        "text": "Text.",
+        "derived_from": ["/patient/leo/_index.md"],
+    },
+    "record_cue": {"title": "Allergies first", "text": "For allergy_check open /patient/{id}/allergies/."},
 }
 
 
@@ -80,7 +89,7 @@ def test_every_tool_of_the_contract_is_there_and_says_what_it_takes(engine: Engi
         assert len(tool.description) > 40
         assert all(each.get("description") for each in schema["properties"].values()), name
         assert "$ref" not in json.dumps(schema)
-        if name not in ("browse", "read"):
+        if name not in ("browse", "read", "list_entries", "search_entries", "record_cue"):
             assert "patient_id" in schema["required"]
             assert next(iter(schema["properties"])) == "patient_id"
     assert {"patient_id", "path"} <= set(tools["browse_patient"].input_schema["properties"])
@@ -90,12 +99,16 @@ def test_every_tool_of_the_contract_is_there_and_says_what_it_takes(engine: Engi
 
 def test_only_the_tool_that_writes_says_that_it_writes(engine: Engine) -> None:
     hints = {name: tool.annotations for name, tool in listed(engine).items()}
-    assert [name for name, hint in hints.items() if not hint.read_only_hint] == ["append_messages"]
+    assert [name for name, hint in hints.items() if not hint.read_only_hint] == [
+        "append_messages",
+        "record_inference",
+        "record_cue",
+    ]
     assert not any(hint.destructive_hint or hint.open_world_hint for hint in hints.values())
     assert "append_messages" not in listed(engine, may_write=False)
 
 
-@pytest.mark.parametrize("tool", sorted(set(PER_TOOL) - {"explain"}))
+@pytest.mark.parametrize("tool", sorted(set(PER_TOOL) - {"explain", "record_inference"}))
 def test_every_tool_answers_with_text_and_structure(engine: Engine, tool: str, era: str) -> None:
     result = ask(engine, tool, PER_TOOL[tool], era=era)
     assert not result.is_error

@@ -77,7 +77,7 @@ def test_an_agent_starts_the_program_and_speaks_with_it(database: Path, tmp_path
     async def scene(mode: str, errors: Any) -> None:
         async with Client(stdio_client(program(database), errlog=errors), mode=mode) as client:
             assert client.server_info.name == "iamata"
-            assert len((await client.list_tools()).tools) == 11
+            assert len((await client.list_tools()).tools) == 15
             made = await client.call_tool(
                 "assemble_context", {"patient_id": "leo", "task": "medication_reconciliation", "budget_tokens": 400}
             )
@@ -155,7 +155,7 @@ def test_the_running_server_speaks_mcp_beside_its_routes(served: str, mode: str)
         async with httpx2.AsyncClient(trust_env=False) as http:
             transport = streamable_http_client(f"{served}/mcp", http_client=http)
             async with Client(transport, mode=mode) as client:
-                assert len((await client.list_tools()).tools) == 11
+                assert len((await client.list_tools()).tools) == 15
                 found = await client.call_tool("list_conflicts", {"patient_id": "leo"})
                 assert "We stopped the amoxicillin on Thursday" in found.content[0].text
                 said = {"patient_id": "leo", "session_id": f"mcp-{mode}"}

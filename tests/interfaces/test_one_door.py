@@ -64,6 +64,8 @@ class Things:
             "ruling_id": "ru_x",
             "relation_id": self.relation,
             "hold_id": "ho_x",
+            "entry_id": "en_x",
+            "subjects": "patients",
             "type": "fact",
         }
 
@@ -133,7 +135,7 @@ TEXT = {"Content-Type": "text/plain"}
 
 def bodies(id: str, things: Things) -> dict[str, dict[str, Any]]:
     """What is sent to each route that takes a body or needs a parameter."""
-    about = "/v1/patients/{patient_id}"
+    about, entries = "/v1/patients/{patient_id}", "/v1/{subjects}/{subject_id}/entries"
     return {
         f"POST {about}/ingestions/fhir/r4": {"json": BUNDLE},
         f"POST {about}/ingestions/fhir/r5": {"json": BUNDLE},
@@ -160,6 +162,17 @@ def bodies(id: str, things: Things) -> dict[str, dict[str, Any]]:
         f"POST {about}/erasures": {"json": {"kind": "session", "id": things.session}},
         f"POST {about}/holds": {"json": {"reason": "a claim"}},
         f"POST {about}/holds/{{hold_id}}/lift": {"json": {"reason": "settled"}},
+        f"POST {entries}": {
+            "json": {"kind": "inference", "title": "T", "text": "It follows.", "derivedFrom": [things.fact]},
+        },
+        f"POST {entries}/files": {
+            "content": b"Text.",
+            "headers": {"Content-Type": "text/markdown"},
+            "params": {"kind": "guideline", "title": "T"},
+        },
+        f"POST {entries}/{{entry_id}}/retirement": {"json": {"reason": "moved"}},
+        f"POST {entries}/{{entry_id}}/refusal": {"json": {"reason": "wrong"}},
+        "POST /v1/learn": {"json": {}},
         "POST /v1/imports": {"content": b"PK", "headers": {"Content-Type": "application/zip"}},
         "POST /v1/context": {"json": {"patient": id, "task": "general", "budgetTokens": 500, "query": CANARY[:4]}},
         "POST /v1/search": {"json": {"patient": id, "query": CANARY}},
@@ -200,10 +213,14 @@ BY_RIGHT = {
 }
 
 
+def names_patient(route: str) -> bool:
+    return "{patient_id}" in route or "{subject_id}" in route
+
+
 def sent(client: httpx.Client, route: str, id: str, things: Things, headers: dict[str, str]) -> httpx.Response:
     method, _, template = route.partition(" ")
     more = dict(bodies(id, things).get(route, {}))
-    path = template.format(patient_id=id, **things.in_path)
+    path = template.format(patient_id=id, subject_id=id, **things.in_path)
     return client.request(method, path, headers=headers | more.pop("headers", {}), **more)
 
 
@@ -221,7 +238,7 @@ def told(answer: httpx.Response, id: str) -> dict[str, Any]:
 def test_every_route_that_takes_a_body_is_sent_one(things: Things) -> None:
     assert bodies(HELD, things).keys() <= set(ROUTES)
     for route in ROUTES:
-        if route.startswith("POST") and "{patient_id}" in route:
+        if route.startswith("POST") and names_patient(route):
             bare = ("/sessions", "/memories", "/rereadings")
             assert route in bodies(HELD, things) or route.endswith(bare), f"{route}: say here what it is sent"
 
@@ -235,7 +252,7 @@ def test_no_route_answers_without_a_token_but_those_that_are_open(
     assert CANARY.lower() not in answer.text.lower()
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if "{patient_id}" in route])
+@pytest.mark.parametrize("route", [route for route in ROUTES if names_patient(route)])
 def test_a_route_tells_no_more_of_a_patient_who_is_held_than_of_one_who_is_not(
     client: httpx.Client, engine: Engine, things: Things, stranger: dict[str, str], route: str, issuer: Issuer
 ) -> None:
@@ -261,7 +278,7 @@ def _payload(headers: dict[str, str]) -> bytes:
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
-@pytest.mark.parametrize("route", [route for route in ROUTES if "{patient_id}" not in route])
+@pytest.mark.parametrize("route", [route for route in ROUTES if not names_patient(route)])
 def test_a_route_about_no_patient_in_its_path_tells_nothing_of_her(
     client: httpx.Client, things: Things, stranger: dict[str, str], route: str
 ) -> None:
@@ -305,11 +322,11 @@ def test_what_a_scope_opens_is_answered_on_every_route_and_nothing_else_is(
             ids = things.in_path | {"document_id": next(iter(leo.documents)), "session_id": "talk-leo"}
             ids |= {"ingestion_id": engine.receipts("leo")[0][0].id, "memory_id": next(iter(leo.memories))}
             more = dict(bodies("leo", things).get(route, {}))
-            url = path.format(patient_id="leo", **(ids | ({"type": type} if type else {})))
+            url = path.format(patient_id="leo", subject_id="leo", **(ids | ({"type": type} if type else {})))
             answer = client.request(method, url, headers=headers | more.pop("headers", {}), **more)
             assert answer.status_code in (200, 403, 404), (route, answer.text)
             answered += answer.status_code == 200
-            if narrow and path not in OPEN and "{patient_id}" in route:
+            if narrow and path not in OPEN and names_patient(route):
                 told = answer.text.lower()
                 for word in ("amoxicillin", "hives", "thursday"):
                     assert word not in told, (route, word)
@@ -330,6 +347,10 @@ NEEDED: dict[str, dict[str, Any]] = {
     "append_messages": {"session_id": "talk-zoe", "messages": [TURN]},
     "browse": {},
     "read": {},
+    "list_entries": {},
+    "search_entries": {"query": CANARY},
+    "record_inference": {"title": "T", "text": "It follows.", "derived_from": ["/patient/zoe/_index.md"]},
+    "record_cue": {"title": "T", "text": "Open the conflicts first."},
 }
 
 
@@ -345,6 +366,10 @@ def rpc(client: httpx.Client, headers: dict[str, str], method: str, params: dict
 def asked_of(tool: str, id: str, things: Things) -> dict[str, Any]:
     if tool in ("browse", "read"):
         return {"path": f"/patient/{id}/" if tool == "browse" else f"/patient/{id}/_index.md"}
+    if tool in ("list_entries", "search_entries"):
+        return {"subject": f"patient/{id}"} | NEEDED[tool]
+    if tool == "record_cue":
+        return NEEDED[tool]
     return {"patient_id": id} | NEEDED[tool] | ({"item": things.fact} if tool == "explain" else {})
 
 
@@ -358,7 +383,8 @@ def test_a_tool_tells_no_more_of_a_patient_who_is_held_than_of_one_who_is_not(
         for id in (HELD, NOT_HELD)
     )
     assert held == not_held
-    assert any(word in held for word in ("NOT_FOUND", "PERMISSION_DENIED", "there is no such tool"))
+    if tool != "record_cue":  # an agent's own, and about no patient
+        assert any(word in held for word in ("NOT_FOUND", "PERMISSION_DENIED", "there is no such tool"))
     assert CANARY.lower() not in held.lower()
     assert engine.patient(HELD) == before
 
@@ -424,6 +450,7 @@ OF_NOBODY = {
     "terminology load",
     "terminology list",
     "terminology unload",
+    "learn",
     "audit checkpoint",
     "audit export",
     "audit list",
@@ -479,6 +506,12 @@ def commands(id: str, things: Things, folder: Path) -> dict[str, list[list[str]]
         "hold list": [[id]],
         "retention preview": [["--patient", id]],
         "retention apply": [["--patient", id, "--yes"]],
+        "entry add": [[f"patient/{id}", "inference", "T", "--text", "It follows.", "--derived-from", things.fact]],
+        "entry list": [[f"patient/{id}"]],
+        "entry show": [[f"patient/{id}", "en_x"]],
+        "entry retire": [[f"patient/{id}", "en_x"]],
+        "entry search": [[f"patient/{id}", CANARY]],
+        "entry refuse": [[f"patient/{id}", "en_x"]],
         "relations broken-glass": [[]],
         "break-glass": [[id, "--reason", "an emergency"]],
     }

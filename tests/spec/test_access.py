@@ -34,7 +34,7 @@ from iamata.engine.talking import Talk
 from iamata.engine.writing import Sent
 from iamata.model.access import PrincipalKind
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryDraft, EntryKind
 from iamata.model.erasure import Erasable
 from iamata.model.relation import RelationKind
 from iamata.model.ruling import RulingKind
@@ -76,7 +76,12 @@ WRITES = {
     "relate",
     "end_relation",
     "break_glass",
+    "ingest_entry",
+    "retire_entry",
+    "refuse_entry",
+    "learn",
 }
+CLINIC = Subject(Scope.ORGANIZATION, "clinic")
 # Nobody listens there: a refusal comes before anything is asked for.
 SERVER = FhirServer(name="ehr", base_url="http://127.0.0.1:9/fhir", private=("127.0.0.1",))
 # These act for no reader: they open and close, form what is accepted, and say how the engine is.
@@ -194,7 +199,24 @@ class Walk:
             yield self.tried(lambda item=item: self.engine.document(self.id, item, access=self.access)[1].decode())
 
     def entries(self) -> Iterator[Any]:
-        yield self.engine.entries(Subject(Scope.ORGANIZATION, "clinic"), access=self.access)
+        yield self.engine.entries(CLINIC, access=self.access)
+        yield self.tried(lambda: self.engine.entries(patient(self.id), history=True, access=self.access))
+
+    def inferences(self) -> Iterator[Any]:
+        yield self.engine.inferences(self.id, access=self.access)
+
+    def entry(self) -> Iterator[Any]:
+        yield self.tried(lambda: self.engine.entry(CLINIC, "e", access=self.access))
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.entry(patient(self.id), item, access=self.access))
+
+    def entry_document(self) -> Iterator[Any]:
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.entry_document(CLINIC, item, access=self.access))
+
+    def explain_entry(self) -> Iterator[Any]:
+        for item in self.items:
+            yield self.tried(lambda item=item: self.engine.explain_entry(CLINIC, item, access=self.access))
 
     def export_fhir(self) -> Iterator[Any]:
         yield self.engine.export_fhir(self.id, access=self.access).decode()
@@ -306,7 +328,10 @@ def pair(open_engine: Any, clock: HandClock) -> tuple[Engine, Engine]:
             engine.ingest("p", body.encode(), source=f"{CANARY} clinic", name=f"{CANARY}.json")
             clock.wait(seconds=1)
             engine.ingest("p", denial(), source="ehr")
+            secret = next(f.id for f in engine.graph("p").facts.values() if CANARY in f.display)
+            infer(engine, CANARY, secret)
         else:
+            engine.graph("p")  # both have looked by now
             engine.retract("p", "nobody")  # a change without content: a reader does not see that something came
             clock.wait(seconds=1)
         clock.wait(minutes=1)
@@ -317,12 +342,18 @@ def pair(open_engine: Any, clock: HandClock) -> tuple[Engine, Engine]:
     return holding, never
 
 
+def infer(engine: Engine, words: str, *items: str) -> None:
+    draft = EntryDraft(subject=patient("p"), kind=EntryKind.SUMMARY, title=words, text=words, derived_from=items)
+    engine.put_entry(draft, access=Access(kind=PrincipalKind.AGENT, id="bot"))
+
+
 def items_of(engine: Engine) -> list[str]:
     """Every id there is, for somebody who sees everything."""
     graph = engine.graph("p")
     receipts, _ = engine.receipts("p")
     found = [graph.facts, graph.fact_of, graph.passages, graph.memories, graph.documents, graph.conflicts, graph.links]
-    return [id for each in found for id in each] + [r.id for r in receipts]
+    inferred = [each.entry.id for each in engine.inferences("p")]
+    return [id for each in found for id in each] + [r.id for r in receipts] + inferred
 
 
 def test_what_is_withheld_is_in_no_answer_and_answers_are_as_if_it_had_never_been_sent(
@@ -344,7 +375,10 @@ def test_the_canary_is_there_for_those_who_may_see_it(pair: tuple[Engine, Engine
     """Else the walk above would prove nothing."""
     holding, _ = pair
     items = items_of(holding)
-    for verb in ("graph", "browse", "read", "search", "did_you_mean", "context", "explain", "conflicts", "document"):
+    for verb in (
+        *("graph", "browse", "read", "search", "did_you_mean", "context", "explain", "conflicts", "document"),
+        "inferences",
+    ):
         told = "".join(encoded(each) for each in getattr(Walk(holding, Access.local(), "p", items), verb)())
         assert (CANARY.casefold() if verb == "did_you_mean" else CANARY) in told, verb
 
@@ -405,6 +439,9 @@ STRANGER = Access(kind=PrincipalKind.OPERATOR, id="stranger", patients=frozenset
 OF_NO_PATIENT = {
     "patients",
     "entries",
+    "entry",
+    "entry_document",
+    "explain_entry",
     "audit_records",
     "audit_page",
     "audit_checkpoint",
@@ -504,11 +541,12 @@ def entry(scope: Scope, kind: EntryKind, attribution: AttributionKind, **more: A
     return Entry(kind=kind, attribution=author, **(given | more))
 
 
-def test_an_agent_cannot_write_entries_not_even_about_itself(engine: Engine) -> None:
+def test_an_agent_writes_nothing_but_its_own_cues(engine: Engine) -> None:
     agent = Access(kind=PrincipalKind.AGENT, id="x", on_behalf_of="x", roles=("owner",))
     for held in (
         entry(Scope.AGENT, EntryKind.GUARDRAIL, AttributionKind.SYSTEM),
-        entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT),
+        entry(Scope.AGENT, EntryKind.PURPOSE, AttributionKind.SYSTEM),
+        entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT, subject=Subject(Scope.AGENT, "another")),
         entry(Scope.OPERATOR, EntryKind.PREFERENCE, AttributionKind.USER),
         entry(Scope.ORGANIZATION, EntryKind.PATTERN, AttributionKind.AGENT),
     ):
@@ -516,6 +554,13 @@ def test_an_agent_cannot_write_entries_not_even_about_itself(engine: Engine) -> 
             engine.put_entry(held, access=agent)
         assert refusal.value.reasons == ("agents-do-not-write-entries",)
         assert engine.entries(held.subject) == []
+    cue = entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT)
+    kept = engine.put_entry(cue, access=agent)
+    assert (kept.text, kept.attribution.author.reference) == (cue.text, "agent/x"), "whose word it is it does not say"
+    bound = msgspec.structs.replace(agent, patients=frozenset({"p"}))
+    with pytest.raises(NotAllowed) as refusal:
+        engine.put_entry(entry(Scope.AGENT, EntryKind.CUE, AttributionKind.AGENT, id="f"), access=bound)
+    assert refusal.value.reasons == ("bound-to-patients",)
 
 
 def test_knowledge_of_an_operator_or_agent_is_read_by_itself_and_by_owners(engine: Engine) -> None:
@@ -563,6 +608,12 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "relate": lambda: engine.relate("p", "operator/x", RelationKind.CARE_TEAM, access=access),
         "end_relation": lambda: engine.end_relation("p", "rl_x", access=access),
         "break_glass": lambda: engine.break_glass("p", "an emergency", access=access),
+        "ingest_entry": lambda: engine.ingest_entry(
+            EntryDraft(subject=CLINIC, kind=EntryKind.POLICY, title="T"), b"Text.", access=access
+        ),
+        "retire_entry": lambda: engine.retire_entry(CLINIC, "e", access=access),
+        "refuse_entry": lambda: engine.refuse_entry(CLINIC, "e", access=access),
+        "learn": lambda: engine.learn(access=access),
     }
     assert writes.keys() == WRITES
     for name, write in writes.items():

@@ -25,9 +25,9 @@ from iamata.errors import BadInput, Conflict, NotAllowed, NotFound
 from iamata.model.access import Access, PrincipalKind
 from iamata.model.archive import ArchiveKind, Manifest
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryDraft, EntryKind
 from iamata.model.ruling import RulingKind
-from iamata.model.scope import Scope, Subject
+from iamata.model.scope import Scope, Subject, patient
 from iamata.model.session import Speaker, ToolCall, Turn
 from iamata.model.statement import Label
 from iamata.store.moving import TABLES
@@ -164,14 +164,95 @@ def test_a_workspace_moves_all_patients_and_the_entries_of_other_scopes(
             )
         )
     archive = archive_of(here)
-    assert parts(archive)["entries.ndjson"].count(b"\n") == 2
+    assert parts(archive)["subjects/000001/entry_versions.ndjson"].count(b"\n") == 2
     moved = there.import_archive(io.BytesIO(archive))
     assert (moved.patients, moved.entries) == (("p", "q"), 2)
-    for patient in ("p", "q"):
-        same(here, there, patient)
+    for id in ("p", "q"):
+        same(here, there, id)
     subject = Subject(Scope.ORGANIZATION, "clinic-a")
     assert there.entries(subject) == here.entries(subject)
     assert parts(archive_of(there)) == parts(archive)
+
+
+CLINIC = Subject(Scope.ORGANIZATION, "clinic-a")
+LEE, BOT = Subject(Scope.OPERATOR, "dr-lee"), Subject(Scope.AGENT, "triage")
+
+
+def with_entries(engine: Engine, clock: HandClock) -> None:
+    """Entries of a file, in two versions and refused, what an agent inferred, and what was learned from many."""
+    lived_through(engine, clock)
+    draft = EntryDraft(subject=CLINIC, kind=EntryKind.GUIDELINE, title="Cough")
+    engine.ingest_entry(draft, b"# Cough\n\nThink of lisinopril.\n", name="cough.md")
+    engine.ingest_entry(draft, b"# Cough\n\nThink of asthma too.\n", name="cough.md")
+    agent = Access(kind=PrincipalKind.AGENT, id="triage", on_behalf_of="dr-lee")
+    inferred = EntryDraft(
+        subject=patient("p"),
+        kind=EntryKind.INFERENCE,
+        title="Cough",
+        text="May come from lisinopril.",
+        derived_from=(min(engine.graph("p").facts),),
+    )
+    engine.put_entry(inferred, access=agent)
+    asked = ToolCall("assemble_context", '{"patient_id":"x","task":"allergy_check"}')
+    for id in ("p", *(f"x{number}" for number in range(6))):
+        engine.put_patient(id)
+        engine.record_calls(id, "calls", [asked, ToolCall("read_patient", '{"path":"/allergies/"}')], access=agent)
+    engine.learn(organization="clinic-a", least_patients=5)
+    pattern = engine.entries(CLINIC, kinds=[EntryKind.PATTERN])[0]
+    engine.refuse_entry(CLINIC, pattern.id, reason="not so")
+
+
+def test_entries_their_files_what_was_inferred_learned_and_refused_move_too(
+    open_engine: OpenEngine, clock: HandClock
+) -> None:
+    here, there = open_engine(), open_engine("other")
+    with_entries(here, clock)
+    archive = archive_of(here)
+    moved = there.import_archive(io.BytesIO(archive))
+    assert moved.entries == sum(len(here.entries(s, history=True)) for s in (CLINIC, BOT, LEE))
+    for subject in (CLINIC, BOT, LEE, patient("p")):
+        assert here.entries(subject, history=True)
+        assert there.entries(subject, history=True) == here.entries(subject, history=True)
+    assert there.inferences("p") == here.inferences("p")
+    guideline = here.entries(CLINIC, kinds=[EntryKind.GUIDELINE])[0]
+    assert there.entry_document(CLINIC, guideline.document) == here.entry_document(CLINIC, guideline.document)
+    draft = EntryDraft(subject=CLINIC, kind=EntryKind.GUIDELINE, title="Cough")
+    again = there.ingest_entry(draft, b"# Cough\n\nThink of asthma too.\n", name="cough.md")
+    assert again == guideline, "a file that is sent again is known under the same id"
+    assert there.learn(organization="clinic-a", least_patients=5) == [], "what was refused stays so"
+    assert parts(archive_of(there)) == parts(archive)
+    assert there.import_archive(io.BytesIO(archive)).entries == 0
+    assert parts(archive_of(there)) == parts(archive)
+    there.delete_patient("p")
+    assert there.entries(BOT) == [], "who is behind what was learned is known here too, and the others are too few"
+
+
+def test_an_entry_that_is_here_with_other_words_stops_the_whole_archive(
+    open_engine: OpenEngine, clock: HandClock
+) -> None:
+    here, there = open_engine(), open_engine("other")
+    lived_through(here, clock)
+    for engine, text in ((here, "Fax it."), (there, "Call them.")):
+        engine.put_entry(
+            EntryDraft(subject=CLINIC, kind=EntryKind.STAFF_NOTE, title="Fax", text="One.", id="fax"),
+        )
+        engine.put_entry(EntryDraft(subject=CLINIC, kind=EntryKind.STAFF_NOTE, title="Fax", text=text, id="fax"))
+    with pytest.raises(Conflict, match="version 2 of entry 'fax' is here and says something else"):
+        there.import_archive(io.BytesIO(archive_of(here)))
+    assert there.patients()[0] == []
+    assert [entry.text for entry in there.entries(CLINIC)] == ["Call them."]
+
+
+def test_entries_are_taken_in_beside_others_of_the_same_clinic_under_its_own_key(
+    open_engine: OpenEngine, clock: HandClock
+) -> None:
+    here, there = open_engine(), open_engine("other")
+    with_entries(here, clock)
+    there.put_entry(EntryDraft(subject=CLINIC, kind=EntryKind.STAFF_NOTE, title="Fax", text="Call.", id="fax"))
+    there.import_archive(io.BytesIO(archive_of(here)))
+    own = [entry for entry in there.entries(CLINIC, history=True) if entry.id != "fax"]
+    assert own == here.entries(CLINIC, history=True)
+    assert [entry.text for entry in there.entries(CLINIC, kinds=[EntryKind.STAFF_NOTE])] == ["Call."]
 
 
 def test_taking_an_archive_in_again_changes_nothing(open_engine: OpenEngine, clock: HandClock) -> None:

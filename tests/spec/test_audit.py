@@ -22,7 +22,7 @@ from iamata.interfaces.wire.audits import audit_event, encoded
 from iamata.model.access import PrincipalKind, Purpose
 from iamata.model.attribution import Attribution, AttributionKind, Author, Role
 from iamata.model.audit import AuditRecord, DoorName
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Entry, EntryDraft, EntryKind
 from iamata.model.erasure import Erasable
 from iamata.model.relation import RelationKind
 from iamata.model.ruling import RulingKind
@@ -31,6 +31,7 @@ from iamata.model.session import ToolCall
 
 CANARY = "Zwyxbar"
 CLINIC = Subject(Scope.ORGANIZATION, "clinic")
+BOT = Subject(Scope.AGENT, "bot")
 DOCTOR = Access(
     kind=PrincipalKind.OPERATOR,
     id="dr-lee",
@@ -43,6 +44,9 @@ DOCTOR = Access(
 WITHOUT_RECORD = {"open", "close", "form_pending", "doctor"}
 # Refused as a listing only, or not at all: there is nothing to hide in them.
 NEVER_REFUSED = {"patients", "policy"}
+
+# For all patients at once, and so of no single subject: see test_learning_practice.
+OF_ALL = {"learn"}
 
 # These ask a server first and then ingest, which is what is recorded: see tests/interfaces/test_cli_pull.py.
 FETCHING = {"pull", "pull_export"}
@@ -111,6 +115,20 @@ VERBS: dict[str, tuple[Call, str]] = {
     "rulings": (lambda e, a: e.rulings("p", access=a), "patient/p"),
     "shown": (lambda e, a: e.shown("p", CANARY, access=a), "patient/p"),
     "put_entry": (lambda e, a: e.put_entry(entry(), access=a), "organization/clinic"),
+    "ingest_entry": (
+        lambda e, a: e.ingest_entry(
+            EntryDraft(subject=CLINIC, kind=EntryKind.GUIDELINE, title=CANARY),
+            f"# {CANARY}\n\n{CANARY}.".encode(),
+            name=f"{CANARY}.md",
+            access=a,
+        ),
+        "organization/clinic",
+    ),
+    "refuse_entry": (lambda e, a: e.refuse_entry(BOT, "c", reason=CANARY, access=a), "agent/bot"),
+    "inferences": (lambda e, a: e.inferences("p", access=a), "patient/p"),
+    "entry": (lambda e, a: e.entry(CLINIC, "e", access=a), "organization/clinic"),
+    "entry_document": (lambda e, a: e.entry_document(CLINIC, a_file(e), access=a), "organization/clinic"),
+    "explain_entry": (lambda e, a: e.explain_entry(CLINIC, "e", access=a), "organization/clinic"),
     "patients": (lambda e, a: e.patients(access=a), ""),
     "patient": (lambda e, a: e.patient("p", access=a), "patient/p"),
     "graph": (lambda e, a: e.graph("p", access=a), "patient/p"),
@@ -163,6 +181,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "broken_glass": (lambda e, a: e.broken_glass(access=a), ""),
     "policy": (lambda e, a: e.policy(access=a), ""),
     "explain_policy": (lambda e, a: e.explain_policy("operator/x", "read", patient("p"), access=a), "patient/p"),
+    "retire_entry": (lambda e, a: e.retire_entry(CLINIC, "e", reason=CANARY, access=a), "organization/clinic"),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "export_fhir": (lambda e, a: e.export_fhir("p", access=a), "patient/p"),
@@ -175,6 +194,10 @@ VERBS: dict[str, tuple[Call, str]] = {
 
 def only_condition(engine: Engine) -> str:
     return next(fact.id for fact in engine.graph("p").facts.values() if fact.kind == "condition")
+
+
+def a_file(engine: Engine) -> str:
+    return next(each.document for each in engine.entries(CLINIC) if each.document)
 
 
 def a_statement(engine: Engine) -> str:
@@ -224,15 +247,16 @@ def records(engine: Engine, by: str) -> list[AuditRecord]:
 
 @pytest.fixture
 def filled(engine: Engine, clock: HandClock) -> Engine:
-    for verb in ("ingest", "append", "put_entry"):
+    for verb in ("ingest", "append", "put_entry", "ingest_entry"):
         VERBS[verb][0](engine, Access.local())
+    engine.put_entry(EntryDraft(subject=BOT, kind=EntryKind.CUE, title=CANARY, text=CANARY, id="c"))
     clock.wait(minutes=1)
     return engine
 
 
 def test_every_verb_is_called_here() -> None:
     verbs = {name for name, _ in inspect.getmembers(Engine, inspect.isroutine) if not name.startswith("_")}
-    assert verbs == VERBS.keys() | WITHOUT_RECORD | FETCHING
+    assert verbs == VERBS.keys() | WITHOUT_RECORD | FETCHING | OF_ALL
 
 
 def test_every_verb_leaves_a_record_of_who_why_about_whom_and_what_was_decided(
@@ -268,7 +292,7 @@ def test_an_archive_that_was_taken_in_is_recorded_with_its_patients(filled: Engi
 def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
     nobody = Access(kind=PrincipalKind.AGENT, id="bot", patients=frozenset(), may_write=False)
     for name, (call, subject) in VERBS.items():
-        if name in NEVER_REFUSED | {"entries"}:
+        if name in NEVER_REFUSED | {"entries", "entry", "entry_document", "explain_entry"}:
             continue
         before = len(records(filled, "agent/bot"))
         with pytest.raises(IamataError):
@@ -280,6 +304,7 @@ def test_every_refusal_is_recorded_with_its_reason(filled: Engine) -> None:
         assert (mine[0].action, mine[0].subject, mine[0].allowed) == (RECORDED_AS.get(name, name), subject, False), name
         assert mine[0].reasons in (
             ("principal-may-not-write",),
+            ("operators-decide",),
             ("no-relation-to-patient",),
             ("audit-is-read-by-owners",),
             ("archives-are-for-owners",),
@@ -300,7 +325,7 @@ def test_what_was_served_is_recorded_by_id(filled: Engine) -> None:
 def test_no_record_holds_patient_content(filled: Engine) -> None:
     """Names, diagnoses, doses, questions, paths with words in them: a unique word stands in all of them."""
     for name, (call, _) in VERBS.items():
-        if name not in ("put_entry", "delete_patient", "import_archive"):
+        if name not in ("put_entry", "retire_entry", "delete_patient", "import_archive"):
             call(filled, DOCTOR)
     filled.browse(f"/patient/p/conditions/active/{CANARY.lower()}-{only_condition(filled)[-4:]}/", access=DOCTOR)
     for wrong in (f"/patient/p/{CANARY}", f"/patient/p/{CANARY}/../x"):
@@ -324,6 +349,8 @@ def test_a_write_is_recorded_before_its_answer_leaves(filled: Engine, open_engin
             "withdraw_ruling",
             "adjudicate",
             "put_patient",
+            "ingest_entry",
+            "retire_entry",
             "ingest",
             "append",
             "reread",
@@ -392,6 +419,13 @@ def test_a_record_says_its_class_and_through_which_door_it_came(filled: Engine) 
             newest = records(filled, "operator/dr-lee")[0]
             assert newest.door == "python", name
             assert newest.act == CLASSES.get(newest.action, "read"), name
+    filled.learn()
+    cue = EntryDraft(subject=BOT, kind=EntryKind.CUE, title="Look", text="At labs.")
+    filled.put_entry(cue, access=Access(kind=PrincipalKind.AGENT, id="bot"))
+    assert [(each.action, each.act) for each in filled.audit_records(per_page=2)] == [
+        ("put_entry", "learn"),
+        ("learn", "learn"),
+    ]
     with came_through(DoorName.HTTP, "request-7"):
         filled.put_patient("q")
     [record] = filled.audit_records(per_page=1)
@@ -400,9 +434,9 @@ def test_a_record_says_its_class_and_through_which_door_it_came(filled: Engine) 
 
 CLASSES = {
     **dict.fromkeys(("put_patient", "ingest", "append", "record_calls", "reread", "retract", "put_entry"), "write"),
-    **dict.fromkeys(
-        ("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold", "relate", "end_relation"), "decide"
-    ),
+    **dict.fromkeys(("ingest_entry", "retire_entry"), "write"),
+    **dict.fromkeys(("rule", "withdraw_ruling", "adjudicate", "set_hold", "lift_hold", "refuse_entry"), "decide"),
+    **dict.fromkeys(("relate", "end_relation"), "decide"),
     "break_glass": "break-glass",
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
     **dict.fromkeys(("erasures", "verify_erasure", "retention_preview"), "audit"),

@@ -215,7 +215,7 @@ def test_the_stamp_names_what_the_answer_rests_on(engine: Engine) -> None:
     from iamata.engine.stamps import stamp_of
 
     engine.ingest("p", bundle(order("10 mg")), source="one")
-    stamp = stamp_of(engine.graph("p"), Access.local(), profile="general/1", entries=[note(1)])
+    stamp = stamp_of(engine.graph("p"), Access.local(), profile="general/1", others=[("organization/c", 1)])
     same = stamp.digest
     for field in msgspec.structs.fields(type(stamp)):
         held = getattr(stamp, field.name)

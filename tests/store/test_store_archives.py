@@ -63,14 +63,14 @@ def test_memory_does_not_grow_with_the_archive(tmp_path: Path) -> None:
 def test_a_crash_between_two_patients_leaves_whole_ones_and_the_rest_follows(
     make_store: Callable[..., DatabaseStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from iamata.store import archiving
+    from iamata.store import taking_in
 
     here, there = make_store("here"), make_store("there")
     for patient in ("a", "b", "c"):
         filled(here, patient, 2, 1000)
     out = io.BytesIO()
     here.write_archive(out, NOW)
-    put = archiving._take_in_table
+    put = taking_in._take_in_table
     seen: list[str] = []
 
     def until_the_second(*given: Any) -> None:
@@ -79,7 +79,7 @@ def test_a_crash_between_two_patients_leaves_whole_ones_and_the_rest_follows(
             raise Unavailable("the machine stops here")
         put(*given)
 
-    monkeypatch.setattr(archiving, "_take_in_table", until_the_second)
+    monkeypatch.setattr(taking_in, "_take_in_table", until_the_second)
     with pytest.raises(Unavailable):
         there.read_archive(out, NOW)
     assert [row.id for row in there.patients(offset=0, limit=10)[0]] == ["a"]

@@ -154,13 +154,15 @@ def test_a_connection_that_the_server_dropped_is_replaced(databases: Any, store:
 def test_entries_keep_every_version_of_their_own_subject(store: DatabaseStore) -> None:
     other = Subject(Scope.AGENT, "other-bot")
     for entry in (cue("b", 1), cue("a", 2), cue("a", 1), cue("a", 1, other)):
-        store.put_entry(entry)
+        store.put_entry(entry, NOW)
     assert store.entries(AGENT) == [cue("a", 1), cue("a", 2), cue("b", 1)]
     assert store.entries(other) == [cue("a", 1, other)]
     assert store.entries(Subject(Scope.ORGANIZATION, "triage-bot")) == []
     with pytest.raises(Conflict, match="version 1"):
-        store.put_entry(msgspec.structs.replace(cue("a", 1), title="Another"))
+        store.put_entry(msgspec.structs.replace(cue("a", 1), title="Another"), NOW)
     assert store.entries(AGENT)[0].title == "Where allergies stand"
+    assert store.subjects() == [AGENT, other] or store.subjects() == [other, AGENT]
+    assert [store.subject_version(each) for each in (AGENT, other)] == [3, 1]
 
 
 @pytest.fixture(params=["memory", "file"])

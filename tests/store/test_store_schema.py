@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from store_samples import NOW, adjudication_of, bundle, memory_of, relation_of, turns
+from test_store_entries import file, guideline, summary
 
 from iamata.errors import Unavailable
 from iamata.model.erasure import Hold
@@ -108,7 +109,7 @@ def test_a_table_of_one_patient_can_be_distributed_by_patient(name: str) -> None
 def test_the_small_tables_refer_to_nothing() -> None:
     for name in set(TABLES) - ONE_PATIENT_TABLES:
         assert "references" not in TABLES[name]["body"], name
-    assert "primary key (scope, subject, id, version)" in TABLES["entries"]["body"]
+    assert "primary key (scope, subject, id, version)" in TABLES["entry_versions"]["body"]
 
 
 def test_erasing_goes_through_every_table_of_one_patient_and_the_queue() -> None:
@@ -152,7 +153,15 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.put_shown("leo", {b"0123456789"}, NOW)
         store.put_hold("leo", Hold(id="ho_1", by="operator/x", at=NOW, reason="a claim"), NOW)
         sql("insert into forgotten (patient, version, at) values ('leo', 9, 't')")
-        column = {"rereadings": "at", "shown_words": "patient", "forgotten": "at"}.get(table, "id")
+        store.put_entry(guideline(document="en_1"), NOW, document=file())
+        store.put_entry(summary("leo"), NOW)
+        store.refuse_entry(guideline().subject, "g", b"{}", refused=True)
+        column = {
+            "rereadings": "at",
+            "shown_words": "patient",
+            "forgotten": "at",
+            "entry_refusals": "entry",
+        }.get(table, "id")
         store.put_relation(relation_of("rl_1"))
     before = sql(f"select * from {table}")
     assert before

@@ -107,6 +107,10 @@ def citation(graph: Graph | Tree, item: str, handle: str = "") -> Citation:
     if message is not None:
         said = (message.turn.said_at or message.received_at).date().isoformat()
         return Citation(handle, item, attribution, "conversation", message.session, f"turn {message.index + 1}", said)
+    held = tree.inferred.get(item)
+    if held is not None:
+        recorded = held.entry.recorded_at.date().isoformat()
+        return Citation(handle, item, attribution, "agent", "", f"version {held.entry.version}", recorded)
     document = graph.documents.get(item)
     if document is not None:
         received = document.received_at.date().isoformat()

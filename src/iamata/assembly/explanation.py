@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from iamata.errors import NotFound
 from iamata.model.document import Document
-from iamata.model.entry import Entry
+from iamata.model.entry import Entry, EntryPassage, Inferred
 from iamata.model.graph import Graph
 from iamata.model.provenance import Place
 from iamata.model.reading import Explanation, Seen, Testimony
@@ -70,12 +70,37 @@ def explain(graph: Graph, item: str, *, address: str, summary: str, excerpt: Exc
     raise NotFound(what="item", id=item)
 
 
-def of_entry(entry: Entry) -> Explanation:
-    """An item of another scope rests on no statement: its text is its own proof, its author the entry's."""
+def of_entry(entry: Entry, passage: EntryPassage | None = None, *, address: str, excerpt: str = "") -> Explanation:
+    """An item of another scope rests on no statement: its words are its own proof, its author the entry's. Of a passage
+    `excerpt` is what stands at its place in the file."""
     author = entry.attribution
-    summary = f"{entry.title} ({author.kind}, {author.author.role}, version {entry.version})"
+    by = f"{author.author.role}{f' {author.author.display}' if author.author.display else ''}"
+    summary = f"{entry.title} ({author.kind}, {by}, version {entry.version})"
+    if passage is None:
+        return Explanation(
+            item=entry.id, what=f"entry:{entry.kind}", address=address, summary=summary, quote=entry.text
+        )
+    place = passage.pointer if not passage.end else f"{passage.pointer} [{passage.start}:{passage.end}]"
+    heading = " › ".join(passage.heading)
+    summary += f", {heading or 'passage'} in {entry.document} at {place}"
+    what = f"entry_passage:{entry.kind}"
+    return Explanation(item=passage.id, what=what, address=address, summary=summary, quote=excerpt or passage.text)
+
+
+def of_inference(of: Inferred, *, address: str) -> Explanation:
+    """What an agent inferred rests on no statement of its own: `links` names what it was derived from, `conflicts` what
+    of that says something else since."""
+    entry = of.entry
+    who = entry.attribution.author.display or entry.attribution.author.reference
+    stale = f", stale: {len(of.changed)} of {len(entry.derived_from)} sources have changed" if of.stale else ""
     return Explanation(
-        item=entry.id, what=f"entry:{entry.kind}", address=f"/{entry.subject}/", summary=summary, quote=entry.text
+        item=entry.id,
+        what=f"entry:{entry.kind}",
+        address=address,
+        summary=f"{entry.title} ({entry.attribution.kind}, {who}, version {entry.version}{stale})",
+        links=tuple(basis.item for basis in entry.derived_from),
+        conflicts=of.changed,
+        quote=entry.text,
     )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Final
 
 from iamata.assembly.citations import Citations
+from iamata.assembly.inferences import inference_line
 from iamata.assembly.neighbours import newest_first, statement_day
 from iamata.assembly.phrases import Telling, clauses, headline, of_fact, of_statement
 from iamata.assembly.speakers import attribution_of, author_words, by_whom, memory_speaker, says, speaker_words
@@ -39,7 +40,8 @@ _EXCERPT_CHARS: Final = 160
 
 
 def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citations, talk: bool = True) -> str:
-    """One item in one line: a fact or event, memory, turn of talk, session, conflict, statement, passage or document.
+    """One item in one line: a fact or event, memory, inference, turn of talk, session, conflict, statement, passage or
+    document.
 
     `talk` adds the newest memory that supports or refines a fact. Pass a Tree when many lines are wanted of one graph.
     Raises NotFound for an id the graph does not hold.
@@ -52,6 +54,8 @@ def line(graph: Graph | Tree, item_id: str, *, moment: Moment, citations: Citati
         return turn_line(tree.neighbours.messages[item_id], citations)
     if item_id in tree.sessions:
         return session_line(tree.sessions[item_id])
+    if item_id in tree.inferred:
+        return inference_line(tree, tree.inferred[item_id], citations)
     if item_id in tree.clashes:
         return f"⚠ {conflict_words(tree, tree.clashes[item_id], citations)}"
     if item_id in known.statements:

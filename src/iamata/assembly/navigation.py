@@ -11,11 +11,12 @@ from typing import Final
 
 from iamata.assembly.addresses import Target, resolve
 from iamata.assembly.citations import Citations
+from iamata.assembly.inferences import stale_words
 from iamata.assembly.lines import session_line
 from iamata.assembly.pages import in_year, nothing_words, sheet, under
 from iamata.assembly.phrases import clauses, headline, of_fact
 from iamata.assembly.sheets import lay_out
-from iamata.assembly.speakers import memory_speaker
+from iamata.assembly.speakers import author_words, memory_speaker
 from iamata.assembly.tree import (
     INDEX,
     RAW,
@@ -156,6 +157,10 @@ def hint(tree: Tree, target: Target) -> str:
             memory = graph.memories[target.item]
             said = f" ({memory.change})" if memory.change else ""
             return f"{coded(memory.concept)}{said}, {memory_speaker(tree, memory)} {tree.by_day[memory.id]}"
+        case What.INFERENCE:
+            held = tree.inferred[target.item]
+            who = author_words(tree, held.entry.attribution)
+            return _clip(f"{name(held.entry.title)}, {who} {tree.by_day[target.item]}{stale_words(tree, held)}")
         case What.CONFLICT:
             conflict = tree.clashes[target.item]
             return _clip(" vs ".join(name(side.says) for side in conflict.sides))

@@ -12,6 +12,7 @@ from typing import Any, Final
 from iamata.assembly.addresses import Target
 from iamata.assembly.citations import Citations
 from iamata.assembly.gaps import Overdue, overdue
+from iamata.assembly.inferences import about, inference_line
 from iamata.assembly.lines import session_line, turn_line
 from iamata.assembly.sheets import Block, Line, Part, Sheet
 from iamata.assembly.speakers import attribution_of
@@ -53,6 +54,8 @@ def sheet(tree: Tree, target: Target, moment: Moment, citations: Citations) -> S
             return statement(pen, graph.statements[target.item], target)
         case What.MEMORY:
             return memory(pen, target)
+        case What.INFERENCE:
+            return _inference(pen, target)
         case What.CONFLICT:
             return conflict(pen, target)
         case What.PASSAGE:
@@ -87,6 +90,22 @@ def _session(pen: Pen, target: Target) -> Sheet:
     parts += [Part("messages", built(message), rank=last - message.index) for message in session.messages]
     title = session_line(session)
     return made(target, title, [Block("", tuple(lines))], parts, [Line(title, 0)])
+
+
+def _inference(pen: Pen, target: Target) -> Sheet:
+    """What an agent inferred, whole, then what it rests on as that stands now."""
+    tree = pen.tree
+    held = tree.inferred[target.item]
+    log = pen.citations.log()
+    main = Line(inference_line(tree, held, pen.citations, whole=True), 0, pen.citations.cited_since(log))
+    rests = []
+    for basis in held.entry.derived_from:
+        mark = "changed since: " if basis.item in held.changed else ""
+        known = basis.item in tree.places or tree.graph.resolve(basis.item) is not None
+        rests.append(pen.item(basis.item, 1, mark) if known else Line(f"{mark}{about(tree, basis.item)}", 1))
+    value = {"address": target.address, "stale": held.stale, "changed": list(held.changed), **built(held.entry)}
+    blocks = [Block("", (main,)), Block("Derived from", tuple(rests))]
+    return made(target, name(held.entry.title), blocks, [Part("inference", value, listed=False)], [main, *rests])
 
 
 def _document(pen: Pen, target: Target) -> Sheet:
@@ -296,6 +315,10 @@ def _value_of(tree: Tree, id: str) -> dict[str, Any]:
     if id in tree.sessions:
         session = tree.sessions[id]
         return {"address": tree.address(tree.places[id]), "id": session.id, "turns": len(session.messages)}
+    if id in tree.inferred:
+        held = tree.inferred[id]
+        stale = {"stale": held.stale, "changed": list(held.changed)}
+        return {"address": tree.address(tree.places[id]), **stale, **built(held.entry)}
     for items in (graph.memories, tree.clashes, graph.passages, graph.documents):
         if id in items:
             return {"address": tree.address(tree.places[id]), **built(items[id])}

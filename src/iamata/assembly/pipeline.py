@@ -15,16 +15,16 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from iamata.assembly import ranking
+from iamata.assembly import entry_ranking, ranking
 from iamata.assembly.budget import Purse, exact
+from iamata.assembly.entry_index import EntryIndex
 from iamata.assembly.lines import fact_line
 from iamata.assembly.ranking import SECTIONS, Card
 from iamata.assembly.rendering import Citations, line
 from iamata.assembly.tree import Tree, address, as_tree, hint_of
-from iamata.assembly.wording import inert, name, one_line, quote, short
+from iamata.assembly.wording import name, one_line, quote
 from iamata.authority import PatientContext, Profile, Scale, Witnesses, asked_aspect, profiles, tied
 from iamata.model.context import Authority, Context, ContextItem, ContextRequest, LeftOut, LeftOutReason
-from iamata.model.entry import Entry, EntryKind
 from iamata.model.fact import Fact, FieldVerdict
 from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes
@@ -82,7 +82,9 @@ class _Desk:
         self.tree = tree
         self.graph = tree.graph
         self.witnesses = Witnesses(self.graph)
-        self.cards = ranking.cards(self.graph)
+        self.cards = ranking.cards(self.graph, tree.inferred)
+        # Notes, and what agents inferred, are told and not weighed: they are no witness.
+        self.unweighed = {*self.graph.passages, *tree.inferred}
         self.directories = {id: self._directory(id) for id in self.cards}
         self.told: dict[tuple[str, str, str], Told] = {}
         self.scales: dict[tuple[str, int], Scale] = {}
@@ -130,7 +132,7 @@ def _desk(index: Index, graph: Graph | Tree) -> _Desk:
 def assemble(
     request: ContextRequest,
     graph: Graph | Tree,
-    entries: Sequence[Entry],
+    shelves: Sequence[EntryIndex],
     *,
     moment: Moment,
     index: Index,
@@ -139,15 +141,15 @@ def assemble(
     stamp: str,
     mint: IdMint,
 ) -> Context:
-    """The context for a request. `graph` is what this reader may see at `moment`; `entries` those of the organization,
-    operator and agent the request is for, any versions, any order.
+    """The context for a request. `graph` is what this reader may see at `moment`; `shelves` the entries in force of the
+    organizations, operators and agents the request is for.
 
     `tokens` == count(`text`) <= `budget_tokens`, always. `fits` is False, and `note` says so, when the safety set does
     not fit; the text then holds as much of it as does. `items` stand in the order of the text; `legend` resolves its
     brackets. Pass a Tree where one is kept. Not promised: that everything relevant fits; `left_out` counts the rest.
     """
     desk = _desk(index, graph)
-    work = _Work(request, desk, _current(entries, moment), moment, count, profile)
+    work = _Work(request, desk, shelves, moment, count, profile)
     return work.context(index, stamp, mint)
 
 
@@ -189,14 +191,15 @@ class _Work:
         self,
         request: ContextRequest,
         desk: _Desk,
-        entries: Sequence[Entry],
+        shelves: Sequence[EntryIndex],
         moment: Moment,
         count: TokenCounter,
         profile: Profile,
     ) -> None:
         self.request = request
         self.desk = desk
-        self.entries = entries
+        self.shelves = shelves
+        self.others = entry_ranking.candidates(shelves, request.task, request.query)
         self.moment = moment
         self.count = count
         self.profile = profile
@@ -253,7 +256,7 @@ class _Work:
 
     def _safety(self) -> list[Line]:
         """Guardrails, then the safety set; with no word on allergies anywhere, that there is none."""
-        held = [self._entry_line(e, safety=True) for e in self.entries if e.kind is EntryKind.GUARDRAIL]
+        held = [self._entry_line(each) for each in self.others if each.rank == 0]
         cards = self.desk.safety_set(self.request.task, self.scale.patient)
         held += [self._card_line(card, safety=True) for card in cards]
         within = set().union(*(self._quoted(one.told) for one in held))
@@ -332,26 +335,27 @@ class _Work:
         return found
 
     def _fill_entries(self, purse: Purse) -> list[Line]:
-        """Entries of the other scopes, the most relevant first; they take at most a third of what is left."""
+        """Entries of the other scopes: what comes first, then the most relevant; these take at most a third of what is
+        left."""
         chosen: list[Line] = []
         share = Purse(purse.left // 3)
-        rest = [entry for entry in self.entries if entry.kind is not EntryKind.GUARDRAIL]
-        value = {e.id: ranking.entry_relevance(e, self.request.task, self.request.query) for e in rest}
-        for entry in sorted(rest, key=lambda e: (-value[e.id], e.id)):
-            held = self._entry_line(entry)
+        for each in self.others:
+            if each.rank == 0 or each.relevance < ranking.LEAST_RELEVANCE:
+                continue
+            held = self._entry_line(each)
             cost = self._cost(held)
-            if cost <= purse.left and share.spend(cost):
+            if cost <= purse.left and (each.rank == 1 or share.spend(cost)):
                 purse.spend(cost)
                 chosen.append(held)
         return chosen
 
     def _weight(self, card: Card) -> float:
-        if card.id in self.desk.graph.passages:
+        if card.id in self.desk.unweighed:
             return 0.5
         return self.scale.weight(card.id, self.scale.aspect_for(card.kind, self.asked))
 
     def _authority(self, card: Card) -> Authority | None:
-        if card.id in self.desk.graph.passages:
+        if card.id in self.desk.unweighed:
             return None
         return self.scale.authority(card.id, self.scale.aspect_for(card.kind, self.asked))
 
@@ -370,13 +374,12 @@ class _Work:
             safety=safety,
         )
 
-    def _entry_line(self, entry: Entry, *, safety: bool = False) -> Line:
-        """Guardrails whole; others as far as a line goes, the rest at their address."""
-        words = inert(entry.text if safety else short(entry.text))
-        told = Told(f"{entry.kind.value.replace('_', ' ').capitalize()}: {name(entry.title)}: {words} [1]", (entry.id,))
-        section = next(n for n, (_, kinds) in enumerate(SECTIONS) if entry.subject.scope in kinds)
-        place = f"/{entry.subject}/"
-        return Line(id=entry.id, section=section, sort=(not safety, entry.id), told=told, address=place, safety=safety)
+    def _entry_line(self, of: entry_ranking.Candidate) -> Line:
+        """In the order of the scopes; in one of them what binds, what comes first, then by address: it stays put."""
+        section = next(n for n, (_, kinds) in enumerate(SECTIONS) if of.entry.subject.scope in kinds)
+        told = Told(of.words, (of.item,))
+        sort = (of.rank, of.address, of.item)
+        return Line(id=of.item, section=section, sort=sort, told=told, address=of.address, safety=of.rank == 0)
 
     def _told(self, card: Card) -> Told:
         aspect = self.scale.aspect_for(card.kind, self.asked)
@@ -536,15 +539,11 @@ class _Work:
             if id not in told:
                 key = (self.desk.directories[id], LeftOutReason.BUDGET if id in relevant else LeftOutReason.RELEVANCE)
                 counts[key] = counts.get(key, 0) + 1
-        for entry in self.entries:
-            if entry.id not in told:
-                key = (f"/{entry.subject}/", LeftOutReason.BUDGET)
-                counts[key] = counts.get(key, 0) + 1
-        found = []
+        found = entry_ranking.left_out(self.shelves, self.others, told, ranking.LEAST_RELEVANCE)
         root = self.desk.tree.root
         for (place, reason), items in counts.items():
             path = tuple(part for part in place.removeprefix(root).split("/") if part)
-            found.append(LeftOut(place, hint_of(path) if place.startswith(root) else "", items, reason))
+            found.append(LeftOut(place, hint_of(path), items, reason))
         return tuple(sorted(found, key=lambda out: (out.reason.value, -out.items, out.address)))
 
     def _note(self, safety: Sequence[Line], kept: Sequence[Line], needed: int) -> str:
@@ -553,25 +552,6 @@ class _Work:
             f"The safety set does not fit in {self.request.budget_tokens} tokens: {shown} of {len(safety)} of its "
             f"items are told; about {needed + self._fixed(False)} tokens would hold it."
         )
-
-
-def _current(entries: Sequence[Entry], moment: Moment) -> list[Entry]:
-    """The newest version of each entry that is in force at the clinical now, by id."""
-    today = moment.true_at.date().isoformat()
-    newest: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        key = (str(entry.subject), entry.id)
-        if moment.known_at is not None and entry.recorded_at > moment.known_at:
-            continue
-        if key not in newest or newest[key].version < entry.version:
-            newest[key] = entry
-    return [
-        entry
-        for _, entry in sorted(newest.items())
-        if not entry.retired
-        and (not entry.effective_from or entry.effective_from[:10] <= today[: len(entry.effective_from[:10])])
-        and (not entry.effective_to or entry.effective_to[:10] >= today[: len(entry.effective_to[:10])])
-    ]
 
 
 def _repicked(fact: Fact, field: str, items: Sequence[str]) -> Fact:

@@ -17,7 +17,7 @@ from iamata.assembly.wording import rows
 from iamata.authority import PatientContext, Profile
 from iamata.authority.evidence import folded
 from iamata.model.clinical_time import ClinicalTime
-from iamata.model.entry import Entry, EntryKind
+from iamata.model.entry import Inferred
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.link import LinkType
@@ -47,6 +47,7 @@ SECTIONS: Final[tuple[tuple[str, tuple[str, ...]], ...]] = (
     ("Visits", (Kind.ENCOUNTER, Kind.COMMUNICATION)),
     ("Notes", ("passage", Kind.DOCUMENT)),
     ("Said in conversation", ("memory",)),
+    ("Inferred by agents", ("inference",)),
 )
 _SECTION_OF: Final = {kind: number for number, (_, kinds) in enumerate(SECTIONS) for kind in kinds}
 _OTHER_SECTION: Final = _SECTION_OF["passage"]
@@ -68,21 +69,13 @@ _STATE: Final = {Currency.CURRENT: 1.0, Currency.UNKNOWN: 0.75, Currency.PLANNED
 _ONLY_NAMED: Final = 0.6
 _EVENT_HALF_LIFE_S: Final = 730 * 86_400.0
 _TALK_HALF_LIFE_S: Final = 180 * 86_400.0
+# What an agent inferred from what has changed since is told late, and marked.
+_STALE_INFERENCE: Final = 0.4
 _OLDEST_EVENT: Final = 0.15
 _OLDEST_TALK: Final = 0.3
 # Kinds of which every item is a thing of its own, and kinds that tell little without a name.
 _EACH_ITS_OWN: Final = frozenset({Kind.CLAIM, Kind.REMITTANCE, Kind.AUTHORIZATION, Kind.INSURANCE})
 _NAMED: Final = frozenset({Kind.ORDER, Kind.PROCEDURE, Kind.OBSERVATION, Kind.REPORT, Kind.APPOINTMENT})
-_ENTRY_RELEVANCE: Final = {
-    EntryKind.GUARDRAIL: 1.0,
-    EntryKind.PURPOSE: 0.8,
-    EntryKind.CORRECTION: 0.75,
-    EntryKind.PREFERENCE: 0.6,
-    EntryKind.PROFILE: 0.4,
-    EntryKind.CUE: 0.4,
-    EntryKind.HABIT: 0.3,
-    EntryKind.CONFIGURATION: 0.2,
-}
 
 
 class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -106,8 +99,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     says_too: tuple[str, ...] = ()
 
 
-def cards(graph: Graph) -> dict[str, Card]:
-    """A card for every fact, memory and passage of the graph, by id, at the graph's moment."""
+def cards(graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> dict[str, Card]:
+    """A card for every fact, memory, passage and inference of the graph, by id, at the graph's moment."""
     now = graph.moment.true_at.timestamp()
     conflict_of: dict[str, str] = {}
     for id in sorted(graph.conflicts):
@@ -151,6 +144,17 @@ def cards(graph: Graph) -> dict[str, Card]:
             state=1.0,
             day=day,
             words=folded(passage.title),
+        )
+    for id, held in (inferred or {}).items():
+        found[id] = Card(
+            id=id,
+            kind=held.entry.kind.value,
+            section=_SECTION_OF["inference"],
+            thing=id,
+            state=_STALE_INFERENCE if held.stale else 1.0,
+            day=held.entry.recorded_at.date().isoformat(),
+            words=folded(held.entry.title),
+            stale=held.stale,
         )
     return found
 
@@ -224,14 +228,6 @@ def relevance(card: Card, profile: Profile) -> float:
 def asked(relevance: float, score: float) -> float:
     """How much it matters when something is asked; `score` 0..1 says how well it answers, against the best answer."""
     return (1 - _QUERY_SHARE) * relevance + _QUERY_SHARE * score
-
-
-def entry_relevance(entry: Entry, task: str, query: str) -> float:
-    """How much an entry of another scope matters: by its kind, its tags, and words shared with task and question."""
-    asked = set(folded(f"{task} {query}").split())
-    told = set(folded(f"{entry.title} {' '.join(entry.tags)}").split())
-    base = _ENTRY_RELEVANCE.get(entry.kind, 0.25)
-    return min(1.0, base + 0.3 * len(asked & told))
 
 
 class SafetyRule(msgspec.Struct, frozen=True):

@@ -57,7 +57,9 @@ _UNSEARCHED: Final = frozenset({"name", "address", "telecom", "member_id", "note
 Synonyms = Callable[[str], tuple[str, ...]]
 
 
-class _Doc(msgspec.Struct, gc=False):
+class Doc(msgspec.Struct, gc=False):
+    """A text that can be found: its title counts more than its words; `codes` are found by themselves."""
+
     id: str
     kind: str
     title: str
@@ -74,7 +76,7 @@ class _Doc(msgspec.Struct, gc=False):
         for word in stems(fold(self.title)):
             counts[word] += _NAME_COUNTS
         if self.also:
-            counts[self.also] += 1
+            counts.update(stems(fold(self.also)))
         return counts
 
 
@@ -90,20 +92,20 @@ class _Asked(msgspec.Struct, frozen=True):
     before: str
 
 
-class Index:
-    """The search index of one graph. Built once, read only, and as large as the text of the graph.
-
-    Searched are facts and events, memories, turns of talk, passages and documents: names, codes, values, quotes, and of
-    authors only persons of care. `synonyms` maps a word or a phrase, in lower case, to others that mean the same.
-    """
+class Lexical:
+    """A search index over texts. Built once, read only. `synonyms` maps a word or a phrase, in lower case, to others
+    that mean the same. What the texts are, and where each stands, is for those that extend this."""
 
     def __init__(
-        self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: (), names: Callable[[], Iterable[str]] = tuple
+        self,
+        docs: Iterable[Doc],
+        *,
+        synonyms: Synonyms = lambda text: (),
+        names: Callable[[], Iterable[str]] = tuple,
     ) -> None:
-        """`names` are names of drugs that a misspelt word may have meant, beside the words of the graph."""
-        self._tree = as_tree(graph)
+        """`names` are names of drugs that a misspelt word may have meant, beside the words of the titles."""
         self._synonyms, self._names = synonyms, names
-        self._docs: dict[str, _Doc] = {doc.id: doc for doc in sorted(self._read(), key=lambda doc: doc.id)}
+        self._docs: dict[str, Doc] = {doc.id: doc for doc in sorted(docs, key=lambda doc: doc.id)}
         self._ids = tuple(self._docs)
         self._codes: defaultdict[str, list[str]] = defaultdict(list)
         sets: dict[frozenset[Any], frozenset[Any]] = {}  # most items have the same few sources and attributions
@@ -113,15 +115,28 @@ class Index:
             for code in doc.codes:
                 self._codes[code].append(doc.id)
         self._words = Postings(doc.words() for doc in self._docs.values())
-        self._turns = Turns(self._tree.graph.sessions)
 
     def __len__(self) -> int:
         return len(self._docs)
 
-    @property
-    def tree(self) -> Tree:
-        """The tree that the index was built on, for those who read what was found."""
-        return self._tree
+    def _address(self, id: str) -> str:
+        """Where an item stands."""
+        raise NotImplementedError
+
+    def _with_neighbours(self, scores: dict[str, float]) -> dict[str, float]:
+        """The scores, with what is linked to what was found."""
+        return scores
+
+    def _beside(self, scores: dict[str, float], asked: _Asked) -> dict[str, float]:
+        """What a search finds beside what has a score of its own."""
+        return {}
+
+    def _holds(self, stem: str) -> bool:
+        """Does this word stand anywhere here?"""
+        return stem in self._words
+
+    def _doc(self, id: str) -> Doc:
+        return self._docs[id]
 
     def search(self, query: str, *, kinds: Iterable[str] = (), limit: int = 10) -> list[Hit]:
         """The best hits, by descending score, ties by id; at most `limit`. A turn of talk is left out where a memory of
@@ -136,7 +151,7 @@ class Index:
         if limit <= 0:
             return []
         scores = self._scored(asked)
-        self._add_turns(scores, asked)
+        scores |= self._beside(scores, asked)
         if not scores and not asked.words and not asked.codes and _filters(asked):
             listed = sorted(self._docs.values(), key=lambda doc: doc.id)
             listed = sorted((doc for doc in listed if _passes(doc, asked)), key=lambda doc: doc.day, reverse=True)
@@ -164,7 +179,7 @@ class Index:
         folded = [each for each in fold(word) if each not in STOP]
         if len(word) < _SHORTEST_MISSPELT or not word.isalpha() or not folded or self._synonyms(word.casefold()):
             return True
-        return all(stem in self._words or stem in self._turns for stem in stems(folded))
+        return all(self._holds(stem) for stem in stems(folded))
 
     def _alike(self, word: str) -> str:
         near = [name for name in self._names() if name[:1] == word[:1] and abs(len(name) - len(word)) <= 2]
@@ -222,23 +237,59 @@ class Index:
         fused = self._with_neighbours(scores)
         return {id: score for id, score in sorted(fused.items()) if score > 0 and _passes(self._docs[id], asked)}
 
-    def _add_turns(self, scores: dict[str, float], asked: _Asked) -> None:
-        """Turns of talk beside the items, but those of which a memory is among them."""
+    # hits
+
+    def _hit(self, doc: Doc, score: float, asked: _Asked) -> Hit:
+        words = {word for word, _ in asked.words}
+        snippet, matched = _snippet(doc.text, words)
+        matched = matched or tuple(sorted(code for code in asked.codes if any(c.startswith(code) for c in doc.codes)))
+        return Hit(doc.id, doc.kind, self._address(doc.id), name(doc.title), snippet, score, matched)
+
+
+class Index(Lexical):
+    """The search index of one graph, as large as the text of the graph.
+
+    Searched are facts and events, memories, inferences, turns of talk, passages and documents: names, codes, values,
+    quotes, and of authors only persons of care.
+    """
+
+    def __init__(
+        self, graph: Graph | Tree, *, synonyms: Synonyms = lambda text: (), names: Callable[[], Iterable[str]] = tuple
+    ) -> None:
+        self._tree = as_tree(graph)
+        super().__init__(self._read(), synonyms=synonyms, names=names)
+        self._turns = Turns(self._tree.graph.sessions)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree that the index was built on, for those who read what was found."""
+        return self._tree
+
+    def _address(self, id: str) -> str:
+        return address(self._tree, id)
+
+    def _holds(self, stem: str) -> bool:
+        return super()._holds(stem) or stem in self._turns
+
+    def _beside(self, scores: dict[str, float], asked: _Asked) -> dict[str, float]:
+        """Turns of talk, but those of which a memory is among the items."""
         if asked.kinds and "message" not in asked.kinds:
-            return
+            return {}
         memories = self._tree.graph.memories
         told = {memories[id].message for id in scores if id in memories} if not asked.kinds else set()
         narrowed = asked.sources or asked.attributions or asked.after or asked.before
-        for id, score in self._turns.scores(asked.words).items():
-            if id not in told and (not narrowed or _passes(self._doc(id), asked)):
-                scores[id] = score
+        return {
+            id: score
+            for id, score in self._turns.scores(asked.words).items()
+            if id not in told and (not narrowed or _passes(self._doc(id), asked))
+        }
 
-    def _doc(self, id: str) -> _Doc:
+    def _doc(self, id: str) -> Doc:
         return self._docs.get(id) or self._turn(self._tree.neighbours.messages[id])
 
-    def _turn(self, message: Message) -> _Doc:
+    def _turn(self, message: Message) -> Doc:
         turn = message.turn
-        return _doc(
+        return doc_of(
             message.id,
             "message",
             speaker_words(turn),
@@ -262,17 +313,9 @@ class Index:
             fused[id] = fused.get(id, 0.0) + _NEIGHBOUR_SHARE * gain
         return fused
 
-    # hits
-
-    def _hit(self, doc: _Doc, score: float, asked: _Asked) -> Hit:
-        words = {word for word, _ in asked.words}
-        snippet, matched = _snippet(doc.text, words)
-        matched = matched or tuple(sorted(code for code in asked.codes if any(c.startswith(code) for c in doc.codes)))
-        return Hit(doc.id, doc.kind, address(self._tree, doc.id), name(doc.title), snippet, score, matched)
-
     # reading the graph
 
-    def _read(self) -> Iterator[_Doc]:
+    def _read(self) -> Iterator[Doc]:
         graph = self._tree.graph
         for fact in graph.facts.values():
             yield self._fact(fact)
@@ -281,7 +324,7 @@ class Index:
         for id, passage in graph.passages.items():
             title = passage.title or "note"
             author = attribution_of(self._tree, id)
-            yield _doc(
+            yield doc_of(
                 id,
                 "passage",
                 title,
@@ -290,12 +333,19 @@ class Index:
                 attributions={author.kind},
                 day=self._tree.by_day.get(id, ""),
             )
+        for id, held in self._tree.inferred.items():
+            entry = held.entry
+            author = entry.attribution
+            words = " · ".join(filter(None, (entry.text, " ".join(entry.tags), "inference")))
+            sources = {author.author.display} - {""}
+            day = entry.recorded_at.date().isoformat()
+            yield doc_of(id, entry.kind.value, entry.title, words, sources=sources, attributions={author.kind}, day=day)
         for id, document in graph.documents.items():
             received = _day_of(document.received_at)
             text = f"{document.format} {document.source} {received}"
-            yield _doc(id, "document", document.format, text, sources={document.source}, day=received)
+            yield doc_of(id, "document", document.format, text, sources={document.source}, day=received)
 
-    def _fact(self, fact: Fact) -> _Doc:
+    def _fact(self, fact: Fact) -> Doc:
         graph = self._tree.graph
         held = [
             graph.statements[id] for id in (*fact.members, *(id for id, _ in fact.history)) if id in graph.statements
@@ -320,7 +370,7 @@ class Index:
             kinds.add(attribution.kind)
             if attribution.author.role in _CARE and attribution.author.display:
                 words.append(attribution.author.display)
-        return _doc(
+        return doc_of(
             fact.id,
             fact.kind.value,
             fact.display,
@@ -331,11 +381,11 @@ class Index:
             day=self._tree.by_day.get(fact.id, ""),
         )
 
-    def _memory(self, memory: Memory) -> _Doc:
+    def _memory(self, memory: Memory) -> Doc:
         about = coded(memory.concept)
         kind = memory.kind.value.replace("_", " ")
         words = [memory.quote, about, kind, memory.change, *(value for _, value in memory.detail)]
-        return _doc(
+        return doc_of(
             memory.id,
             memory.kind.value,
             about or kind,
@@ -348,7 +398,7 @@ class Index:
         )
 
 
-def _doc(
+def doc_of(
     id: str,
     kind: str,
     title: str,
@@ -359,8 +409,9 @@ def _doc(
     attributions: Iterable[AttributionKind] = (),
     day: str = "",
     also: str = "",
-) -> _Doc:
-    return _Doc(
+) -> Doc:
+    """A text for an index. `day` is the day it tells of, `also` a word more that finds it."""
+    return Doc(
         id,
         kind,
         title,
@@ -417,7 +468,7 @@ def _filters(asked: _Asked) -> bool:
 _MEMORY: Final = frozenset({"memory", "memories"})
 
 
-def _passes(doc: _Doc, asked: _Asked) -> bool:
+def _passes(doc: Doc, asked: _Asked) -> bool:
     if asked.kinds and doc.kind not in asked.kinds and not (asked.kinds & _MEMORY and doc.id.startswith("lm_")):
         return False
     if asked.sources and not any(wanted in source for wanted in asked.sources for source in doc.sources):

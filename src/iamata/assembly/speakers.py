@@ -47,7 +47,9 @@ def _relations() -> frozenset[str]:
 
 
 def attribution_of(tree: Tree, item: str) -> Attribution:
-    """Of a statement, passage, memory or turn of talk; undetermined when the graph has none."""
+    """Of a statement, passage, memory, inference or turn of talk; undetermined when the graph has none."""
+    if item in tree.inferred:
+        return tree.inferred[item].entry.attribution
     memory = tree.graph.memories.get(item)
     if memory is not None:
         return memory.attribution

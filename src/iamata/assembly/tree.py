@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from typing import Final
@@ -19,9 +20,11 @@ from iamata.assembly.neighbours import Neighbours, newest_first, statement_day
 from iamata.assembly.wording import coded, day, rows, slug
 from iamata.errors import NotFound
 from iamata.model.coding import CodedText
+from iamata.model.entry import Inferred
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
 from iamata.model.identifiers import content_digest
+from iamata.model.memory import MemoryKind
 from iamata.model.passage import Passage
 from iamata.model.session import Session
 from iamata.model.statement import Kind, Polarity, Standing, Verification
@@ -47,6 +50,7 @@ class What(StrEnum):
     RAW = "raw"
     STATEMENT = "statement"
     MEMORY = "memory"
+    INFERENCE = "inference"
     CONFLICT = "conflict"
     PASSAGE = "passage"
     DOCUMENT = "document"
@@ -79,6 +83,7 @@ _BESIDE: Final = {
     "documents": "notes, document records and files as received",
     "memories": "what the patient, a caregiver or a clinician said in conversation",
     "sessions": "conversations, turn by turn",
+    "inferences": "what agents summed up or inferred, and whether what it rests on has changed",
     "conflicts": "statements that cannot all be true, with every side",
     "gaps": "what should be there and is not",
     "sources": "the systems that sent information",
@@ -124,6 +129,7 @@ _ORDER: Final = (
     "others",
     "memories",
     "sessions",
+    "inferences",
     "conflicts",
     "gaps",
     "sources",
@@ -151,6 +157,15 @@ def known_directories() -> frozenset[Path]:
     return frozenset(known | {(name,) for name in _BESIDE} | set(_DEEPER))
 
 
+@cache
+def known_names() -> frozenset[str]:
+    """Every name that a directory or file can have for any patient: none of them says anything of anybody."""
+    paths = [*known_directories(), *(section.path for section in sections().values())]
+    names = {part for path in paths for part in path}
+    names |= {*_STATES, *(kind.value for kind in Kind), *(kind.value for kind in MemoryKind), "events"}
+    return frozenset(names | {INDEX, STORY, SOURCES, RAW, SOURCES.removesuffix(".md")})
+
+
 class Place(msgspec.Struct, frozen=True, gc=False):
     """An entry of a directory: a file or directory of one item, or (item empty) a plain directory."""
 
@@ -164,13 +179,26 @@ class Tree:
 
     `directories[path]` lists what a directory holds, in the order of the tree; `places[item]` the path of the file or
     directory of an item (of a turn of talk that of its session); `clashes` every conflict by id, between records and of
-    talk with the record; `sessions` the conversations by the id that they have in a tree.
+    talk with the record; `sessions` the conversations by the id that they have in a tree; `inferred` by id what agents
+    inferred, as far as this reader may see what it rests on.
     """
 
-    __slots__ = ("by_day", "clashes", "directories", "graph", "neighbours", "places", "root", "sessions", "tails")
+    __slots__ = (
+        "by_day",
+        "clashes",
+        "directories",
+        "graph",
+        "inferred",
+        "neighbours",
+        "places",
+        "root",
+        "sessions",
+        "tails",
+    )
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> None:
         self.graph = graph
+        self.inferred = inferred or {}
         self.neighbours = Neighbours(graph)
         self.root = f"/{graph.subject}"
         self.clashes = graph.conflicts | {conflict.id: conflict for conflict in graph.spoken_conflicts()}
@@ -185,9 +213,9 @@ class Tree:
         return "/".join((self.root, *path)) + ("/" if directory else "")
 
 
-def tree(graph: Graph) -> Tree:
+def tree(graph: Graph, inferred: Mapping[str, Inferred] | None = None) -> Tree:
     """Every item in its place. Pure; a few milliseconds per thousand facts: keep it beside the graph."""
-    return Tree(graph)
+    return Tree(graph, inferred)
 
 
 def as_tree(graph: Graph | Tree) -> Tree:
@@ -255,7 +283,7 @@ def _plant(tree: Tree) -> None:
         ids[plain(bare(id))] = owner
     for id in graph.facts:
         ids.setdefault(plain(bare(id)), id)
-    for items in (graph.memories, tree.clashes, graph.documents, graph.passages, tree.sessions):
+    for items in (graph.memories, tree.clashes, graph.documents, graph.passages, tree.sessions, tree.inferred):
         for id in items:
             ids.setdefault(plain(bare(id)), id)
     for id in graph.statements:
@@ -285,6 +313,10 @@ def _plant(tree: Tree) -> None:
         tree.by_day[id] = began
         put(("sessions", f"{began}-{tail(id)}.md"), What.SESSION, id, began)
         tree.places.update((message.id, tree.places[id]) for message in session.messages)
+    for id, held in tree.inferred.items():
+        recorded = held.entry.recorded_at.date().isoformat()
+        tree.by_day[id] = recorded
+        put(("inferences", f"{slug(held.entry.title, held.entry.kind)}-{tail(id)}.md"), What.INFERENCE, id, recorded)
     for id, conflict in tree.clashes.items():
         about = graph.resolve(conflict.fact)
         name = slug(f"{conflict.kind} {about.display if about else ''}", conflict.kind)
@@ -475,8 +507,8 @@ def source_names(graph: Graph) -> dict[str, str]:
 
 
 def address(graph: Graph | Tree, item_id: str) -> str:
-    """The address of any fact, event, memory, conflict, document, passage or statement; of a fact its story, of a turn
-    of talk its session.
+    """The address of any fact, event, memory, inference, conflict, document, passage or statement; of a fact its story,
+    of a turn of talk its session.
 
     A former fact id has the address of the fact that holds its member now. Raises NotFound.
     """

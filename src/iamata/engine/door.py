@@ -15,6 +15,7 @@ import msgspec
 from iamata.engine import beside
 from iamata.engine.graphs import Graphs, Loaded
 from iamata.engine.origin import current
+from iamata.engine.shelves import Shelf, Shelves
 from iamata.errors import Gone, NotAllowed, NotFound
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
@@ -40,10 +41,12 @@ _WRITES = (
     "reread",
     "retract",
     "put_entry",
+    "ingest_entry",
+    "retire_entry",
 )
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
-_DECIDES = ("rule", "withdraw_ruling", "adjudicate")
+_DECIDES = ("rule", "withdraw_ruling", "adjudicate", "refuse_entry")
 _ERASES = ("delete_patient", "erase", "retention_apply", "set_hold", "lift_hold")
 _AUDITS = (
     "audit_records",
@@ -60,6 +63,7 @@ _ACTS = {
     **dict.fromkeys(_ERASES, "erase"),
     **dict.fromkeys(_AUDITS, "audit"),
     **dict.fromkeys(("export_archive", "import_archive"), "move"),
+    "learn": "learn",
     "policy": "list",
     "explain_policy": "govern",
     "relate": "relate",
@@ -69,7 +73,7 @@ _ACTS = {
     "break_glass": "break-glass",
 }
 # These are recorded before their answer leaves (design 10).
-_CHANGES = frozenset({"write", "decide", "erase", "move", "relate", "break-glass"})
+_CHANGES = frozenset({"write", "decide", "learn", "erase", "move", "relate", "break-glass"})
 # The class of a record where it is another than the act that policy decides about.
 _CLASSES = {
     **dict.fromkeys(("relate", "end_relation", "set_hold", "lift_hold"), Act.DECIDE),
@@ -98,6 +102,7 @@ class Door:
     ) -> None:
         self._store = store
         self._graphs = Graphs(store, keys, clock=clock, privacy=privacy)
+        self._shelves = Shelves(store, keys)
         self._clock = clock
         self._ids = ids
         self._model = model
@@ -119,7 +124,7 @@ class Door:
         access = self._related(access or self._acting, subject)
         decision = policy.decide(access, act, subject, policy=self._policy)
         if not decision.allowed:
-            self._audit(action, access, subject, allowed=False)
+            self._audit(action, access, subject, act=act, allowed=False)
             # A patient that may not be read is as absent as one that does not exist.
             if subject is not None and subject.scope is Scope.PATIENT and act in ("read", "govern"):
                 raise NotFound(what="patient", id=subject.id)
@@ -156,10 +161,11 @@ class Door:
         subject: Subject | None,
         items: tuple[str, ...] = (),
         *,
+        act: str = "",
         allowed: bool = True,
         reasons: tuple[str, ...] = (),
     ) -> None:
-        act = _ACTS.get(action, "read")
+        act = act or _ACTS.get(action, "read")
         origin = current()
         self._store.audit(
             AuditRecord(
@@ -223,3 +229,14 @@ class Door:
             raise NotFound(what="patient", id=subject.id)
         moment = Moment.of(self._clock(), known_at=known_at, true_at=true_at)
         return self._graphs.load(subject.id, moment, access)
+
+    def _shelf(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """The entries of a subject of another scope, as they were known and in force."""
+        return self._shelves.load(subject, Moment.of(self._clock(), known_at=known_at, true_at=true_at))
+
+    def _planted(self, subject: Subject, known_at: datetime | None, true_at: datetime | None) -> Shelf:
+        """As `_shelf`. Raises NotFound for a subject of which nothing was ever held."""
+        shelf = self._shelf(subject, known_at, true_at)
+        if not shelf.tree.version:
+            raise NotFound(what=subject.scope.value, id=subject.id)
+        return shelf

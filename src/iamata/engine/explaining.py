@@ -8,17 +8,18 @@ from typing import Any
 
 import msgspec
 
-from iamata.assembly import explanation, navigation, rendering
+from iamata.assembly import entry_tree, explanation, navigation, rendering
 from iamata.assembly import pipeline as assembly
-from iamata.connectors import registry
+from iamata.assembly.entry_tree import EntryTree
+from iamata.connectors import entry_files, registry
 from iamata.engine.graphs import Loaded
 from iamata.errors import Gone, NotFound
 from iamata.model.access import Access
 from iamata.model.document import Document
-from iamata.model.entry import Entry
 from iamata.model.provenance import Place
 from iamata.model.reading import Explanation
 from iamata.model.scope import Scope, Subject
+from iamata.model.stamp import Moment
 from iamata.policy import access as policy
 from iamata.policy.rules import Policy
 from iamata.ports import Store
@@ -39,9 +40,11 @@ def explained(
     whether the bytes at a place of a document may be shown, `clean` whether a text may."""
     graph = loaded.graph
     patient = graph.subject.id
-    cited, item = item, _named(store, loaded, item)
-    if (entry := _cited_entry(store, patient, cited, item, access, rules)) is not None:
-        return explanation.of_entry(entry)
+    cited, item = item, named(store, loaded, item)
+    if (entry := _cited_entry(store, loaded, cited, item, access, rules)) is not None:
+        return entry
+    if item in loaded.inferred:
+        return explanation.of_inference(loaded.inferred[item], address=navigation.address(loaded.tree, item))
     if item in graph.hidden:
         raise Gone(f"memory {item!r} was refused or hidden by {graph.hidden[item]}", what="memory", id=item)
 
@@ -71,7 +74,7 @@ def explained(
     return msgspec.structs.replace(found, authority=weight)
 
 
-def _named(store: Store, loaded: Loaded, item: str) -> str:
+def named(store: Store, loaded: Loaded, item: str) -> str:
     """An id, an address, or `ctx_…[12]` as the id of an item."""
     if item.startswith("/"):
         return navigation.resolve(loaded.tree, item).item
@@ -93,20 +96,38 @@ def _reference(store: Store, patient: str, context: str) -> dict[str, Any]:
     return found
 
 
-def _cited_entry(store: Store, patient: str, citation: str, id: str, access: Access, rules: Policy) -> Entry | None:
+def _cited_entry(
+    store: Store, loaded: Loaded, citation: str, id: str, access: Access, rules: Policy
+) -> Explanation | None:
     """The version of an entry that stood in a context when it was assembled, if the reader may see it."""
     context, bracket, _ = citation.partition("[")
     if not bracket or citation.startswith("/"):
         return None
-    stored = _reference(store, patient, context)
+    stored = _reference(store, loaded.graph.subject.id, context)
     until = msgspec.convert(stored["known_at"], datetime)
+    moment = Moment(true_at=msgspec.convert(stored["true_at"], datetime), known_at=until)
     for each in stored["request"]["subjects"]:
         subject = msgspec.convert(each, Subject)
         if subject.scope is not Scope.PATIENT and policy.decide(access, "read", subject, policy=rules).allowed:
-            held = [e for e in store.entries(subject) if e.id == id and e.recorded_at <= until]
-            if held:
-                return held[-1]
+            tree = EntryTree(subject, store.entries(subject), moment)
+            if id in tree.entries or id in tree.passages:
+                return explained_entry(store, tree, id)
     return None
+
+
+def explained_entry(store: Store, tree: EntryTree, item: str) -> Explanation:
+    """The proof of an entry or one of its passages, given as an id or an address. Raises NotFound."""
+    if item.startswith("/"):
+        item = entry_tree.resolve(tree, item).item or item
+    if item in tree.entries:
+        return explanation.of_entry(tree.entries[item], address=tree.address_of(item))
+    if item not in tree.passages:
+        raise NotFound(what="entry", id=item)
+    entry, passage = tree.passages[item]
+    about, body = store.entry_document(tree.subject, entry.document)
+    text = entry_files.at(body, about.format, passage.pointer)
+    excerpt = text[passage.start : passage.end] if passage.end else text
+    return explanation.of_entry(entry, passage, address=tree.address_of(item), excerpt=excerpt)
 
 
 def _excerpt(store: Store, patient: str, document: Document, place: Place) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from iamata.engine import shown
+from iamata.engine.practising import learn_again
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
-from iamata.errors import BadInput, NotAllowed, NotFound
+from iamata.errors import BadInput, IamataError, NotAllowed, NotFound
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.forgetting import forgotten
 from iamata.formation.learned import echoes
@@ -18,6 +20,7 @@ from iamata.model.access import Access, PrincipalKind, Purpose
 from iamata.model.context import ContextRequest
 from iamata.model.erasure import Erasable, Erasure, Hold, Proof
 from iamata.model.ruling import RulingKind
+from iamata.model.scope import Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Speaker, ToolCall, Turn
 from iamata.policy.view import sees_all
@@ -32,11 +35,13 @@ class Forgetting(Talking, Reading):
 
     def delete_patient(self, patient: str, *, access: Access | None = None) -> Erasure | None:
         """Erase everything of the patient and destroy its key: the signed receipt, None if there is no such patient.
-        Irreversible. Raises Conflict while a legal hold stands on it.
+        Irreversible. Raises Conflict while a legal hold stands on it. What was learned from this patient, among others,
+        is forgotten too, and learned anew from the others.
 
         Nothing is ingested about it afterwards before somebody says so: by registering it again (`put_patient`), or by
         `after_erasure`."""
         access, subject = self._begin("delete_patient", "erase", access, patient_subject(patient))
+        fewer = self._store.learned_from(patient)
         try:
             erased = self._store.erase_patient(patient, self._clock(), f"{access.kind}/{access.id}")
         except NotAsStored:
@@ -44,12 +49,14 @@ class Forgetting(Talking, Reading):
             raise
         self._drop(patient)
         self._audit("delete_patient", access, subject, (erased.id,) if erased else ())
+        self._learn_anew(fewer)
         return erased and _told(erased, access)
 
     def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
         """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
-        statements, memories, rulings and contexts that cite it. The signed receipt. Irreversible; also a read with an
-        earlier `known_at` shows it no more.
+        statements, memories, inferences, rulings and contexts that cite it. The signed receipt. Irreversible; also a
+        read with an earlier `known_at` shows it no more. Where recorded calls go with it, what was learned from the
+        patient is learned anew.
 
         An erased message stays in its session as a turn without words. Raises NotFound (Gone if it was erased before),
         Conflict while a legal hold stands on the patient.
@@ -60,6 +67,7 @@ class Forgetting(Talking, Reading):
         if shown.is_hidden(self._graphs.held(patient), id, self._graphs.seen(patient, access).hidden):
             raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"
+        fewer = self._store.learned_from(patient)
         try:
             erased = self._erase_part(patient, kind, id, by)
         except NotAsStored:
@@ -70,6 +78,8 @@ class Forgetting(Talking, Reading):
                 raise
             raise self._absent(patient, kind, id, access) from None
         self._audit("erase", access, subject, (erased.id, id))
+        if not self._store.learned_from(patient):
+            self._learn_anew(fewer)
         return _told(erased, access)
 
     def _erase_part(self, patient: str, kind: Erasable, id: str, by: str) -> Erasure:
@@ -198,6 +208,12 @@ class Forgetting(Talking, Reading):
                     continue
                 break
             self._drop(patient)
+
+    def _learn_anew(self, fewer: Collection[Subject]) -> None:
+        """What was learned of these went with somebody it was learned from: learn it from the others."""
+        if fewer:
+            with suppress(IamataError):  # what goes is gone; what was learned is only missing until it is asked for
+                learn_again(self._store, self._shelves, self._clock, sorted(fewer))
 
     def _drop(self, patient: str) -> None:
         """Nothing of it stays in this process."""

@@ -13,9 +13,11 @@ from iamata.engine import terminologies
 from iamata.engine.adjudicating import Adjudicating
 from iamata.engine.auditing import Auditing
 from iamata.engine.exporting import Exporting
+from iamata.engine.knowing import Knowing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.moving import Moving
 from iamata.engine.policies import policy_of
+from iamata.engine.practising import Practising
 from iamata.engine.relating import Relating
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
@@ -29,7 +31,9 @@ from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
 
 
-class Engine(Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering, Relating):
+class Engine(
+    Retaining, Moving, Rereading, Adjudicating, Auditing, Exporting, Remembering, Knowing, Practising, Relating
+):
     """Forms memory from what it receives and assembles context from it.
 
     Thread-safe. Every verb takes an `Access` (default: the local person) and leaves an audit record. Reads take

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
@@ -21,9 +21,11 @@ from iamata.engine.sight import Seen, Sight
 from iamata.errors import NotFound
 from iamata.formation import pipeline as formation
 from iamata.formation.growth import grow
+from iamata.formation.inferences import inferred
 from iamata.formation.mentioned import Mentions
 from iamata.formation.pipeline import Fold
 from iamata.model.access import Access
+from iamata.model.entry import Inferred
 from iamata.model.graph import Graph, Held
 from iamata.model.identifiers import IdMint
 from iamata.model.stamp import Moment
@@ -58,8 +60,9 @@ def uncollected() -> Iterator[None]:
 class Built:
     """A graph with what is built from it on first use. Shared by the readers who see the same."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, inferred: Mapping[str, Inferred]) -> None:
         self.graph = graph
+        self.inferred = inferred
         self._tree: Tree | None = None
         self._index: Index | None = None
         self._lock = threading.Lock()
@@ -68,7 +71,7 @@ class Built:
     def tree(self) -> Tree:
         with self._lock:
             if self._tree is None:
-                self._tree = tree(self.graph)
+                self._tree = tree(self.graph, self.inferred)
             return self._tree
 
     @property
@@ -86,6 +89,7 @@ class Loaded:
     def __init__(self, built: Built, seen: Seen) -> None:
         self.built = built
         self.graph = built.graph
+        self.inferred = built.inferred
         self.seen = seen
 
     @property
@@ -197,8 +201,9 @@ class Graphs:
                 self._evict()
                 return fresh
         fold = self._folded((patient, born, view), seen.held, moment)
+        shown = inferred(seen.held.entries, fold.graph)
         with self._lock:
-            fresh = self._loaded.setdefault(key, Loaded(Built(fold.graph), seen))
+            fresh = self._loaded.setdefault(key, Loaded(Built(fold.graph, shown), seen))
             for old in [k for k in self._loaded if k[0] == patient and k[1:3] != (born, held.version)]:
                 del self._loaded[old]
             self._evict()

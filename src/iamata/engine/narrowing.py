@@ -45,6 +45,7 @@ def within(held: Held, access: Access) -> Held:
         passages=(),
         sessions=(),
         memories=(),
+        entries=(),
         readings=(),
         rereadings=rereadings,
     )

@@ -7,14 +7,14 @@ from datetime import datetime
 
 import msgspec
 
-from iamata.assembly import navigation, rendering
+from iamata.assembly import entry_pages, navigation, rendering
 from iamata.assembly import pipeline as assembly
 from iamata.assembly.reports import difference
 from iamata.connectors import registry
 from iamata.engine import shown, terminologies
 from iamata.engine.door import Door
 from iamata.engine.explaining import explained
-from iamata.engine.stamps import stamp_of
+from iamata.engine.stamps import shelf_stamp, stamp_of
 from iamata.errors import BadInput, Gone, NotFound
 from iamata.formation import pipeline as formation
 from iamata.language.tokens import token_counter
@@ -24,7 +24,6 @@ from iamata.model.context import Context, ContextRequest
 from iamata.model.decision import Decision, Verdict
 from iamata.model.difference import Report
 from iamata.model.document import Receipt
-from iamata.model.entry import Entry
 from iamata.model.erasure import Erasable
 from iamata.model.graph import Graph
 from iamata.model.identifiers import canonical_bytes
@@ -42,7 +41,7 @@ _ALL = 1_000_000
 
 
 class Reading(Door):
-    """Patients, the tree, search, contexts, explanations, receipts, bytes, entries and the audit log."""
+    """Patients, the tree, search, contexts, explanations, receipts, bytes and the audit log."""
 
     def patients(
         self, *, page: int = 0, per_page: int = 50, access: Access | None = None
@@ -119,12 +118,19 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> Listing:
-        """What a directory of the tree holds, each with a hint and its cost in tokens. `/` lists the patients."""
+        """What a directory of the tree holds, each with a hint and its cost in tokens. `/` lists the patients, and the
+        organizations, operators and agents of which entries are held, as far as they exist for this reader."""
         subject = _subject_of(path)
         access, _ = self._begin("browse", "read", access, subject)
         if subject is None:
             rows, _ = self.patients(per_page=1000, access=access)
-            return Listing(path, navigation.root([row.id for row in rows]), "")
+            others = [each for each in self._store.subjects() if policy.decide(access, "read", each).allowed]
+            return Listing(path, navigation.root([row.id for row in rows], others), "")
+        if subject.scope is not Scope.PATIENT:
+            shelf = self._planted(subject, known_at, true_at)
+            entry_nodes = entry_pages.browse(shelf.tree, path, count=token_counter())
+            self._audit("browse", access, subject)
+            return Listing(path, entry_nodes, shelf_stamp(shelf.tree, rules=self._policy.version).digest)
         loaded = self._load(subject, known_at, true_at, access)
         nodes = navigation.browse(loaded.tree, path, count=token_counter())
         self._audit("browse", access, subject)
@@ -145,6 +151,14 @@ class Reading(Door):
         access, _ = self._begin("read", "read", access, subject)
         if subject is None:
             raise NotFound("there is no file at this address; browse / for the patients")
+        if subject.scope is not Scope.PATIENT:
+            shelf = self._planted(subject, known_at, true_at)
+            stamp = shelf_stamp(shelf.tree, rules=self._policy.version).digest
+            page = entry_pages.read(
+                shelf.tree, path, format=format, token_budget=token_budget, count=token_counter(), stamp=stamp
+            )
+            self._audit("read", access, subject, tuple(citation.item for citation in page.citations))
+            return page
         loaded = self._load(subject, known_at, true_at, access)
         page = rendering.read(
             loaded.tree,
@@ -169,11 +183,14 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> list[Hit]:
-        """The best hits in the patient's graph, best first. Of the filters of a query (`kind:medication`, `source:…`,
-        `attribution:user`, `after:2020`, `before:2021-06`) any may be given; raises BadInput for one that is none."""
+        """The best hits in the patient's graph, or in the entries in force of another subject, best first. Of the
+        filters of a query (`kind:medication`, `source:…`, `attribution:user`, `after:2020`, `before:2021-06`) any may
+        be given; raises BadInput for one that is none."""
         access, subject = self._begin("search", "read", access, subject)
-        loaded = self._load(subject, known_at, true_at, access)
-        hits = loaded.index.search(query, kinds=kinds, limit=limit)
+        if subject.scope is Scope.PATIENT:
+            hits = self._load(subject, known_at, true_at, access).index.search(query, kinds=kinds, limit=limit)
+        else:
+            hits = self._shelf(subject, known_at, true_at).index.search(query, kinds=kinds, limit=limit)
         self._audit("search", access, subject, tuple(hit.item for hit in hits))
         return hits
 
@@ -186,10 +203,13 @@ class Reading(Door):
         true_at: datetime | None = None,
         access: Access | None = None,
     ) -> str:
-        """The query with its misspelt words put right, by what this reader may see and by names of drugs; empty if
-        there is nothing to put right."""
+        """The query with its misspelt words put right, by what this reader may see, or by the entries in force of
+        another subject, and by names of drugs; empty if there is nothing to put right."""
         access, subject = self._begin("did_you_mean", "read", access, subject)
-        better = self._load(subject, known_at, true_at, access).index.did_you_mean(query)
+        if subject.scope is Scope.PATIENT:
+            better = self._load(subject, known_at, true_at, access).index.did_you_mean(query)
+        else:
+            better = self._shelf(subject, known_at, true_at).index.did_you_mean(query)
         self._audit("did_you_mean", access, subject)
         return better
 
@@ -208,22 +228,23 @@ class Reading(Door):
         access, subject = self._begin("context", "read", access, patients[0])
         profile = assembly.profile_of(request.task)
         loaded = self._load(subject, known_at, true_at, access)
-        entries: list[Entry] = []
-        for other in request.subjects:
-            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other, policy=self._policy).allowed:
-                entries += self._store.entries(other)
+        shelves = [
+            self._shelf(other, known_at, true_at).index
+            for other in request.subjects
+            if other.scope is not Scope.PATIENT and policy.decide(access, "read", other, policy=self._policy).allowed
+        ]
         stamp = stamp_of(
             loaded.graph,
             loaded.seen.view.key,
             profile=assembly.profile_digest(request.task),
             tokenizer=request.tokenizer,
-            entries=entries,
+            others=[(str(index.tree.subject), index.tree.version) for index in shelves],
             rules=self._policy.version,
         )
         context = assembly.assemble(
             request,
             loaded.tree,
-            entries,
+            shelves,
             moment=loaded.graph.moment,
             index=loaded.index,
             count=token_counter(request.tokenizer),
@@ -421,15 +442,6 @@ class Reading(Door):
             raise Gone(f"document {document!r} is gone: its source was retracted", what="document", id=document)
         self._audit("document", access, subject, (document,))
         return found.media_type, body
-
-    def entries(
-        self, subject: Subject, *, known_at: datetime | None = None, access: Access | None = None
-    ) -> list[Entry]:
-        """Every version of every entry of an organization, operator or agent recorded by then, by id and version."""
-        access, subject = self._begin("entries", "read", access, subject)
-        found = [e for e in self._store.entries(subject) if known_at is None or e.recorded_at <= known_at]
-        self._audit("entries", access, subject, tuple(entry.id for entry in found))
-        return found
 
     def doctor(self) -> dict[str, str]:
         """What this engine is and whether it can work. Raises Unavailable when the database cannot be reached."""

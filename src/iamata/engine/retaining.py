@@ -12,6 +12,7 @@ from iamata.model.access import Access
 from iamata.model.erasure import Applied, Due, Erasable, Erasure
 from iamata.model.graph import Held
 from iamata.model.patient import PatientRow
+from iamata.model.scope import Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.stamp import Moment
 from iamata.policy.retention import Item
@@ -38,11 +39,13 @@ class Retaining(Forgetting):
         access, subject = self._begin("retention_apply", "erase", access, patient_subject(patient) if patient else None)
         erased: list[Erasure] = []
         kept: list[Due] = []
+        fewer: set[Subject] = set()
         due = self._due(patient, access)
         for each in sorted(due, key=lambda d: (d.patient, d.kind is not Erasable.PATIENT)):  # whole patients first
             if each.held:
                 kept.append(each)
                 continue
+            learned = self._store.learned_from(each.patient)
             try:
                 receipt = self._erase_due(each)
             except Conflict:  # a hold was set meanwhile
@@ -50,10 +53,13 @@ class Retaining(Forgetting):
                 continue
             except NotFound:  # it went with something else that was due
                 continue
+            if not self._store.learned_from(each.patient):
+                fewer.update(learned)
             if receipt is not None:
                 erased.append(receipt)
                 self._audit("retention_apply", access, patient_subject(each.patient), (receipt.id, each.id))
         self._audit("retention_apply", access, subject, tuple(receipt.id for receipt in erased))
+        self._learn_anew(fewer)
         return Applied(erased=tuple(erased), kept=tuple(kept))
 
     def _erase_due(self, due: Due) -> Erasure | None:

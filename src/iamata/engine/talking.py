@@ -188,6 +188,7 @@ class Talking(Writing):
                 call=call,
                 received_at=now,
                 by=f"{access.kind}/{access.id}",
+                on_behalf_of=access.on_behalf_of,
             )
             for call in calls
         ]

@@ -18,14 +18,13 @@ from iamata.formation.learned import learn
 from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
 from iamata.model.document import Document, IngestionStatus, IntakeLine, Receipt
-from iamata.model.entry import Entry
 from iamata.model.erasure import Erasable
 from iamata.model.identifiers import content_digest
 from iamata.model.memory import Memory
 from iamata.model.patient import PatientRow
 from iamata.model.provenance import SourceKind
 from iamata.model.ruling import MEMORY_RULINGS, MemoryRef, RecordRef, Ruling, RulingKind
-from iamata.model.scope import Scope, Subject
+from iamata.model.scope import Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.ports import Accepted, Work
 
@@ -49,7 +48,7 @@ class Sent(NamedTuple):
 
 
 class Writing(Door):
-    """Registration, documents, retraction, rulings and entries. What is accepted is formed here too."""
+    """Registration, documents, retraction and rulings. What is accepted is formed here too."""
 
     def put_patient(self, patient: str, *, access: Access | None = None) -> PatientRow:
         """Register a patient; the same again changes nothing. Raises InvalidValue for an id that cannot be one. A
@@ -265,14 +264,6 @@ class Writing(Door):
                 break
             formed += self._form(work)
         return formed
-
-    def put_entry(self, entry: Entry, *, access: Access | None = None) -> None:
-        """Append one version of an item of organization, operator or agent knowledge."""
-        access, subject = self._begin("put_entry", "write", access, entry.subject)
-        if subject.scope is Scope.PATIENT:
-            raise BadInput("entries are of organizations, operators and agents; of patients there are records and talk")
-        self._store.put_entry(entry)
-        self._audit("put_entry", access, subject, (entry.id,))
 
     def _holders(self, records: Set[str], source: str, access: Access | None) -> dict[str, set[str]]:
         """Patient → those of these records of a source that it holds, of the patients that exist for the caller."""

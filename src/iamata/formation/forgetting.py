@@ -2,9 +2,10 @@
 
 Pure: takes everything held, gives ids by table; deletes nothing. A statement goes if it was seen in that document only;
 a copy of it that another document brought stays, as that document's. What was learned goes with the words it was
-learned from, also where a later answer made sense only after them. Facts and links need no care: they are folded from
-what stays. Contexts and tool calls are judged by the store, which holds them: those go that cite an id or quote a run
-of eight words of what goes.
+learned from, also where a later answer made sense only after them. What an agent inferred goes, in every version, if
+any version of it rests on something that goes. Facts and links need no care: they are folded from what stays. Contexts
+and tool calls are judged by the store, which holds them: those go that cite an id or quote a run of eight words of what
+goes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     rulings: frozenset[str] = frozenset()
     answers: frozenset[str] = frozenset()
     receipts: frozenset[str] = frozenset()
+    inferences: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
     cited: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
@@ -159,7 +161,7 @@ def emptied(message: Message) -> Message:
 
 
 def _and_what_is_about(held: Held, going: Forgotten, texts: Iterable[str], messages: Iterable[str] = ()) -> Forgotten:
-    """With the rulings and the model's answers on what goes, and the runs of its words."""
+    """With the rulings, the model's answers and the inferences on what goes, and the runs of its words."""
     read: tuple[Held | Rereading, ...] = (held, *held.rereadings)
     every = [s for each in read for s in each.statements]
     stays = [s for s in every if s.id not in going.statements]
@@ -169,12 +171,24 @@ def _and_what_is_about(held: Held, going: Forgotten, texts: Iterable[str], messa
     rulings = {r.id for r in held.rulings if _is_about(r, records, memories, spoken)}
     rulings |= {r.id for r in held.rulings if r.withdraws in rulings}
     answers = {a.id for a in held.adjudications if {a.left, a.right} & digests}
+    inferences = _resting_on(held, {going.document, *going.statements, *going.passages, *going.memories})
+    inferred = [text for e in held.entries if e.id in inferences for text in (e.title, e.text)]
     return msgspec.structs.replace(
         going,
         rulings=frozenset(rulings),
         answers=going.answers | answers,
-        cited=going.cited | rulings,
-        quoted=frozenset(run for text in texts for run, _, _ in told(text)),
+        inferences=inferences,
+        cited=going.cited | rulings | inferences,
+        quoted=frozenset(run for text in (*texts, *inferred) for run, _, _ in told(text)),
+    )
+
+
+def _resting_on(held: Held, items: set[str]) -> frozenset[str]:
+    """The inferences of which any version rests on one of these: a later one may repeat what an earlier one said."""
+    return frozenset(
+        entry.id
+        for entry in held.entries
+        if any(root in items for basis in entry.derived_from for root in (basis.item, *basis.roots))
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.clinical_time import check_aware
+from iamata.model.scope import Scope
 
 ARCHIVE_FORMAT: Final = "iamata-archive"
 # Goes up when an older reader would understand an archive wrongly.
@@ -43,6 +44,14 @@ class ArchivedPatient(msgspec.Struct, frozen=True):
     folder: str
 
 
+class ArchivedSubject(msgspec.Struct, frozen=True):
+    """An organization, operator or agent in an archive: its files stand under `folder`."""
+
+    scope: Scope
+    id: str
+    folder: str
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """`manifest.json`, the last file of an archive: what it is and every other file in it, in the order written."""
 
@@ -52,11 +61,14 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     made_at: datetime
     patients: tuple[ArchivedPatient, ...]
     parts: tuple[ArchivePart, ...]
+    subjects: tuple[ArchivedSubject, ...] = ()
 
     def __post_init__(self) -> None:
         check_aware("made_at", self.made_at)
         if len({patient.id for patient in self.patients}) != len(self.patients):
             raise InvalidValue("a patient stands twice in the manifest")
+        if len({(each.scope, each.id) for each in self.subjects}) != len(self.subjects):
+            raise InvalidValue("a subject stands twice in the manifest")
         if len({part.path for part in self.parts}) != len(self.parts):
             raise InvalidValue("a part stands twice in the manifest")
 

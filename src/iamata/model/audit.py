@@ -16,6 +16,7 @@ class Act(StrEnum):
     READ = "read"
     WRITE = "write"
     DECIDE = "decide"  # a person ruled on records, set or lifted a hold, applied retention
+    LEARN = "learn"  # an agent kept its own cue, or practice was learned from recorded calls
     ERASE = "erase"
     MOVE = "move"  # everything of patients left as an archive, or came in from one
     AUDIT = "audit"  # the log itself was read, exported, verified or sealed

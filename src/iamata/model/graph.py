@@ -8,6 +8,7 @@ from iamata.model.attribution import Attribution
 from iamata.model.conflict import Conflict, ConflictKind, Side
 from iamata.model.decision import Decision
 from iamata.model.document import Document
+from iamata.model.entry import Entry
 from iamata.model.fact import Fact
 from iamata.model.link import Link, LinkType
 from iamata.model.memory import Memory
@@ -47,6 +48,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     readings: tuple[ModelReading, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
     erasures: int = 0
+    entries: tuple[Entry, ...] = ()  # what agents inferred, every version; no part of what is folded
 
 
 class Unresolved(msgspec.Struct, frozen=True, order=True, gc=False):

@@ -79,7 +79,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     """A stored tool call. `after` is the index of the message it stands in or follows, -1 before any; `by` the
-    principal that called a tool of this engine, empty where the call came with a turn."""
+    principal that called a tool of this engine, `on_behalf_of` whom it was for: empty where the call came with a turn.
+    """
 
     id: str
     session: str
@@ -87,6 +88,7 @@ class RecordedCall(msgspec.Struct, frozen=True, omit_defaults=True):
     call: ToolCall
     received_at: datetime
     by: str = ""
+    on_behalf_of: str = ""
 
     def __post_init__(self) -> None:
         check_aware("received_at", self.received_at)

@@ -17,9 +17,11 @@ from iamata.model.relation import PatientRelation
 from iamata.model.scope import Scope, Subject
 from iamata.policy.rules import LISTING, Policy, packaged
 
-_CHANGES: Final = frozenset({"write", "decide", "erase", "move", "relate", "break-glass"})
+_CHANGES: Final = frozenset({"write", "decide", "learn", "erase", "move", "relate", "break-glass"})
 # Archives hold bytes and keys, which no label can be taken out of.
 MOVES: Final = "move"
+# Of an agent its own cues; of nobody what is done for everybody.
+LEARNS: Final = "learn"
 # What a person does, and no agent or system for it.
 _OF_PEOPLE: Final = frozenset({"decide", "relate", "break-glass"})
 # Every decision that rests on an open break-glass has this among its reasons.
@@ -40,7 +42,8 @@ def decide(
     access: Access, act: str, subject: Subject | None, *, policy: Policy | None = None, kind: str = ""
 ) -> Decision:
     """A function of policy, principal (with its purpose and the relations it carries), act and subject, and of nothing
-    else. `act` is one of `rules.ACTS`; `subject` None: a listing, filtered afterwards; `kind` is that of an entry.
+    else. `act` is one of `rules.ACTS`; `subject` None: a listing, filtered afterwards (`learn`: what is done for
+    everybody); `kind` is that of an entry.
 
     An agent is decided for as itself and as the operator it acts for: it may what both may, but for its own scope.
     """
@@ -58,6 +61,9 @@ def decide(
     of_patient = subject is not None and subject.scope is Scope.PATIENT
     if of_patient and subject is not None and access.patients is not None and subject.id not in access.patients:
         return Decision(False, ("no-relation-to-patient",))
+    if act == LEARNS and access.patients is not None:
+        # What an agent that is bound to a patient has learned could carry that patient to the next one's agent.
+        return Decision(False, ("learning-is-asked-for-by-owners" if subject is None else "bound-to-patients",))
     if act == MOVES and (access.withheld or access.seen is not None):
         return Decision(False, ("something-may-be-withheld",))
     if act == MOVES and access.patients is not None and subject is None:

@@ -22,7 +22,7 @@ ANY: Final = "*"
 # A listing is about nobody yet.
 LISTING: Final = "-"
 ACTS: Final = frozenset(
-    {"read", "write", "decide", "erase", "move", "audit", "list", "relate", "govern", "break-glass"}
+    {"read", "write", "decide", "learn", "erase", "move", "audit", "list", "relate", "govern", "break-glass"}
 )
 ROLES: Final = frozenset(
     {

@@ -3,12 +3,13 @@
     patients/000001/patient.json         who it is, its counters, its data key
     patients/000001/<table>.ndjson       a row a line (`moving`); a table without rows has no file
     patients/000001/documents/<id>.<x>   the bytes of each document exactly as received
-    entries.ndjson                       knowledge of organizations, operators and agents (workspace only)
+    subjects/000001/…                    the same for an organization, operator or agent (workspace only): subject.json,
+                                         entry_versions, entry_documents with their bytes, entry_refusals
     manifest.json                        what this is, and the SHA-256, size and rows of every file before it
 
-Written and read in pages: memory does not grow with the archive. Taken in only after every byte of it was checked, each
-patient in one transaction; a patient that is held already is left as it is. The manifest guards against damage, not
-against whoever can write the file: an archive holds everything in the clear, and the key of its patients.
+Written and read in pages: memory does not grow with the archive. Nothing of it is believed before every byte of it was
+checked; how it comes in then is for `taking_in`. The manifest guards against damage, not against whoever can write the
+file: an archive holds everything in the clear, and the keys it was sealed under.
 """
 
 from __future__ import annotations
@@ -23,26 +24,33 @@ from typing import IO, Any, Final
 
 import msgspec
 
-from iamata.errors import BadInput, Conflict, TooLarge
+from iamata.errors import BadInput, TooLarge
 from iamata.model.archive import (
     ARCHIVE_FORMAT,
     ARCHIVE_VERSION,
     ArchivedPatient,
+    ArchivedSubject,
     ArchiveKind,
     ArchivePart,
     Manifest,
-    Moved,
 )
-from iamata.model.document import IngestionStatus
+from iamata.model.scope import Scope, Subject
 from iamata.model.scope import patient as subject_of
 from iamata.ports import KeyStore
-from iamata.store import codec
-from iamata.store.database import Database, Transaction
-from iamata.store.moving import OF_READERS, PAGE, TABLES, Table, bound, lines_of, pages, row_of
-from iamata.store.sealing import Sealer, key_check
+from iamata.store import codec, knowledge
+from iamata.store.database import Database
+from iamata.store.moving import (
+    ENTRY_TABLES,
+    TABLES,
+    WITH_BYTES,
+    Table,
+    lines_of,
+    named,
+    row_of,
+)
+from iamata.store.sealing import Sealer
 
 MANIFEST: Final = "manifest.json"
-ENTRIES: Final = "entries.ndjson"
 LIMIT_LINE_BYTES: Final = 64_000_000
 _LIMIT_MANIFEST_BYTES: Final = 256_000_000
 # JSON shrinks to about a tenth; a part that shrinks to less than a thousandth is a bomb (DEFLATE can do 1,032 to 1).
@@ -62,7 +70,6 @@ _ENDINGS: Final = {
     "ndjson": ".ndjson",
     "dicom": ".dcm",
 }
-_ENTRY_KEY: Final = (("scope", ""), ("subject", ""), ("id", ""), ("version", -1))
 # What zipfile raises for bytes that are no sound archive; OSError also for a disk that fails.
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
 
@@ -80,17 +87,19 @@ class _PatientPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     key: str
 
 
-class _EntryPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    scope: str
-    subject: str
+class _SubjectPart(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`subject.json`: `key` is the data key in hex."""
+
+    scope: Scope
     id: str
+    created_at: str
+    updated_at: str
     version: int
-    kind: str
-    body: msgspec.Raw
+    key: str
 
 
 _patients: Final = msgspec.json.Decoder(_PatientPart)
-_entries: Final = msgspec.json.Decoder(_EntryPart)
+_subjects: Final = msgspec.json.Decoder(_SubjectPart)
 _manifests: Final = msgspec.json.Decoder(Manifest)
 
 
@@ -146,9 +155,11 @@ def write(
         folder = f"patients/{len(archived) + 1:06}"
         if _write_patient(database, keys, random_bytes, writing, patient, folder):
             archived.append(ArchivedPatient(patient, folder))
-    if kind is ArchiveKind.WORKSPACE:
-        with database.reading() as tx:
-            writing.part(ENTRIES, (_entry_line(row) for page in pages(tx, "entries", _ENTRY_KEY) for row in page))
+    subjects: list[ArchivedSubject] = []
+    for subject in knowledge.subjects(database) if kind is ArchiveKind.WORKSPACE else ():
+        folder = f"subjects/{len(subjects) + 1:06}"
+        if _write_subject(database, keys, random_bytes, writing, subject, folder):
+            subjects.append(ArchivedSubject(subject.scope, subject.id, folder))
     manifest = Manifest(
         format=ARCHIVE_FORMAT,
         version=ARCHIVE_VERSION,
@@ -156,15 +167,42 @@ def write(
         made_at=now,
         patients=tuple(archived),
         parts=tuple(writing.parts),
+        subjects=tuple(subjects),
     )
     writing.end(manifest)
     return manifest
 
 
-def _entry_line(row: tuple[Any, ...]) -> bytes:
-    scope, subject, id, version, kind, body = row
-    part = _EntryPart(scope=scope, subject=subject, id=id, version=version, kind=kind, body=msgspec.Raw(body.encode()))
-    return msgspec.json.encode(part) + b"\n"
+def _write_subject(
+    database: Database, keys: KeyStore, random_bytes: RandomBytes, writing: _Writing, subject: Subject, folder: str
+) -> bool:
+    key = keys.get(str(subject))
+    with database.reading() as tx:
+        row = tx.rows("subject_head", **named(subject))
+        if not row or key is None:
+            return False
+        created_at, updated_at, version = row[0]
+        sealer = Sealer(str(subject), key, random_bytes)
+        head = _SubjectPart(
+            scope=subject.scope,
+            id=subject.id,
+            created_at=created_at,
+            updated_at=updated_at,
+            version=version,
+            key=key.hex(),
+        )
+        writing.part(f"{folder}/subject.json", [msgspec.json.encode(head)])
+        files: list[tuple[str, str]] = []
+        for table in ENTRY_TABLES:
+            lines = lines_of(tx, sealer, subject, table)
+            if table.name in WITH_BYTES:
+                lines = _noting(lines, sealer, files, "entry_documents about", "about")
+            writing.part(f"{folder}/{table.name}.ndjson", (line for _row, line in lines))
+        for document, ending in files:
+            _about, sealed = tx.rows("entry_document", **named(subject), id=document)[0]
+            body = sealer.open("entry_documents", document, sealed)
+            writing.part(f"{folder}/documents/{document}{ending}", [body], rows=False)
+    return True
 
 
 def _write_patient(
@@ -186,13 +224,13 @@ def _write_patient(
             key=key.hex(),
         )
         writing.part(f"{folder}/patient.json", [msgspec.json.encode(head)])
-        named: list[tuple[str, str]] = []
+        files: list[tuple[str, str]] = []
         for table in TABLES:
-            lines = lines_of(tx, sealer, patient, table)
-            if table.name == "documents":
-                lines = _noting(lines, sealer, named)
+            lines = lines_of(tx, sealer, subject_of(patient), table)
+            if table.name in WITH_BYTES:
+                lines = _noting(lines, sealer, files, "documents", "head")
             writing.part(f"{folder}/{table.name}.ndjson", (line for _row, line in lines))
-        for document, ending in named:
+        for document, ending in files:
             body = sealer.open(
                 "document_bodies", document, tx.rows("document_body", patient=patient, id=document)[0][0]
             )
@@ -201,13 +239,17 @@ def _write_patient(
 
 
 def _noting(
-    lines: Iterator[tuple[dict[str, Any], bytes]], sealer: Sealer, named: list[tuple[str, str]]
+    lines: Iterator[tuple[dict[str, Any], bytes]],
+    sealer: Sealer,
+    files: list[tuple[str, str]],
+    sealed_in: str,
+    column: str,
 ) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """The same lines; `named` gets each document and the ending of its file."""
+    """The same lines; `files` gets each document and the ending of its file."""
     for row, line in lines:
-        head = codec.documents.decode(sealer.open("documents", row["id"], row["head"]))
+        head = codec.documents.decode(sealer.open(sealed_in, row["id"], row[column]))
         subtype = head.media_type.partition(";")[0].rpartition("/")[2].rpartition("+")[2].strip().lower()
-        named.append((row["id"], _ENDINGS.get(subtype, ".bin")))
+        files.append((row["id"], _ENDINGS.get(subtype, ".bin")))
         yield row, line
 
 
@@ -243,27 +285,34 @@ class Archive:
     def check(self) -> None:
         """Read everything. Raises BadInput with the path of the first part that is damaged or says what no part can
         say, TooLarge for one that unpacks to far more than it is."""
-        left = set(self.parts) - {ENTRIES}
+        left = set(self.parts)
         for archived in self.manifest.patients:
             head = self.patient(archived)
             left.discard(f"{archived.folder}/patient.json")
-            documents = set()
-            for table in TABLES:
-                for row, _contents in self.rows(archived, table):
-                    if table.name == "documents":
-                        documents.add(row["id"])
-                left.discard(f"{archived.folder}/{table.name}.ndjson")
-            for document in sorted(documents):
-                path = self.path_of(archived, document)
-                for _chunk in self._chunks(path):
-                    pass
-                left.discard(path)
             if head.sequence < 0 or head.version < 0:
                 raise BadInput("a counter is below zero", place=f"{archived.folder}/patient.json")
-        for _entry in self.entries():
-            pass
+            left -= self._check_tables(archived, TABLES)
+        for other in self.manifest.subjects:
+            self.subject(other)
+            left.discard(f"{other.folder}/subject.json")
+            left -= self._check_tables(other, ENTRY_TABLES)
         if left:
-            raise BadInput("this part belongs to no patient", place=min(left))
+            raise BadInput("this part belongs to no patient and no subject", place=min(left))
+
+    def _check_tables(self, archived: ArchivedPatient | ArchivedSubject, tables: Iterable[Table]) -> set[str]:
+        """Read all rows and bytes: the paths that were read."""
+        paths, documents = set[str](), set[str]()
+        for table in tables:
+            for row, _contents in self.rows(archived, table):
+                if table.name in WITH_BYTES:
+                    documents.add(row["id"])
+            paths.add(f"{archived.folder}/{table.name}.ndjson")
+        for document in sorted(documents):
+            path = self.path_of(archived, document)
+            for _chunk in self._chunks(path):
+                pass
+            paths.add(path)
+        return paths
 
     def patient(self, archived: ArchivedPatient) -> _PatientPart:
         path = f"{archived.folder}/patient.json"
@@ -277,7 +326,21 @@ class Archive:
             raise BadInput("the patient cannot be read", place=path) from error
         return head
 
-    def path_of(self, archived: ArchivedPatient, document: str) -> str:
+    def subject(self, archived: ArchivedSubject) -> _SubjectPart:
+        path = f"{archived.folder}/subject.json"
+        try:
+            whose = Subject(archived.scope, archived.id)
+            head = _subjects.decode(b"".join(self._chunks(path)))
+            if whose.scope is Scope.PATIENT or (head.scope, head.id) != (whose.scope, whose.id):
+                raise BadInput("this is not the subject that the manifest names", place=path)
+            if len(bytes.fromhex(head.key)) != 32 or head.version < 0:
+                raise BadInput("the subject cannot be read", place=path)
+            codec.moment_of(head.created_at), codec.moment_of(head.updated_at)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise BadInput("the subject cannot be read", place=path) from error
+        return head
+
+    def path_of(self, archived: ArchivedPatient | ArchivedSubject, document: str) -> str:
         """The path of a document's bytes. Raises BadInput if there is none."""
         beginning = f"{archived.folder}/documents/{document}"
         for ending in (".bin", *_ENDINGS.values()):
@@ -288,24 +351,13 @@ class Archive:
     def body(self, path: str) -> bytes:
         return b"".join(self._chunks(path))
 
-    def rows(self, archived: ArchivedPatient, table: Table) -> Iterator[tuple[dict[str, Any], dict[str, bytes]]]:
+    def rows(
+        self, archived: ArchivedPatient | ArchivedSubject, table: Table
+    ) -> Iterator[tuple[dict[str, Any], dict[str, bytes]]]:
         """The rows of a table, checked; none if it has no part."""
-        path = f"{archived.folder}/{table.name}.ndjson"
+        path, whose = f"{archived.folder}/{table.name}.ndjson", whose_is(archived)
         for number, line in enumerate(self._lines(path), start=1):
-            yield row_of(table, archived.id, line, f"{path}, row {number}")
-
-    def entries(self) -> Iterator[_EntryPart]:
-        for number, line in enumerate(self._lines(ENTRIES), start=1):
-            place = f"{ENTRIES}, row {number}"
-            try:
-                part = _entries.decode(line)
-                entry = codec.entries.decode(bytes(part.body))
-            except (msgspec.MsgspecError, ValueError) as error:
-                raise BadInput("an entry cannot be read", place=place) from error
-            stated = (part.scope, part.subject, part.id, part.version, part.kind)
-            if stated != (entry.subject.scope, entry.subject.id, entry.id, entry.version, entry.kind):
-                raise BadInput("an entry is not the one that its row names", place=place)
-            yield part
+            yield row_of(table, whose, line, f"{path}, row {number}")
 
     def _lines(self, path: str) -> Iterator[bytes]:
         part = self.parts.get(path)
@@ -350,6 +402,10 @@ class Archive:
             raise BadInput("the part is damaged: it is not what the manifest says", place=part.path)
 
 
+def whose_is(archived: ArchivedPatient | ArchivedSubject) -> Subject:
+    return subject_of(archived.id) if isinstance(archived, ArchivedPatient) else Subject(archived.scope, archived.id)
+
+
 @contextmanager
 def _damage(path: str) -> Iterator[None]:
     try:
@@ -358,139 +414,3 @@ def _damage(path: str) -> Iterator[None]:
         raise
     except _DAMAGED as error:
         raise BadInput(f"the archive is damaged: {type(error).__name__}", place=path or "archive") from None
-
-
-def take_in(
-    database: Database,
-    keys: KeyStore,
-    random_bytes: RandomBytes,
-    archive: Archive,
-    now: datetime,
-    *,
-    even_erased: bool = False,
-) -> Moved:
-    """Take in what a checked archive holds. Raises Conflict, before anything is written, if a patient is here and lacks
-    something of it, has another key, or was erased here (but with `even_erased`), or an entry differs. Each patient
-    becomes durable whole; after a crash, taking it in again goes on with those that are missing."""
-    new: list[ArchivedPatient] = []
-    here: list[ArchivedPatient] = []
-    for archived in archive.manifest.patients:
-        held = _held_already(database, keys, random_bytes, archive, archived, even_erased)
-        (here if held else new).append(archived)
-    entries = _check_entries(database, archive)
-    for archived in new:
-        _take_in_patient(database, keys, random_bytes, archive, archived, now)
-    if entries:
-        with database.writing() as tx:
-            for part in archive.entries():
-                tx.run(
-                    "insert_entry",
-                    scope=part.scope,
-                    subject=part.subject,
-                    id=part.id,
-                    version=part.version,
-                    kind=part.kind,
-                    body=bytes(part.body).decode(),
-                )
-    return Moved(patients=tuple(a.id for a in new), here_already=tuple(a.id for a in here), entries=entries)
-
-
-def _held_already(
-    database: Database,
-    keys: KeyStore,
-    random_bytes: RandomBytes,
-    archive: Archive,
-    archived: ArchivedPatient,
-    even_erased: bool,
-) -> bool:
-    patient, key = archived.id, bytes.fromhex(archive.patient(archived).key)
-    sealer = Sealer(patient, key, random_bytes)
-    if keys.get(patient) not in (None, key):
-        raise Conflict(f"patient {patient!r} is here under another key: nothing was taken in")
-    with database.reading() as tx:
-        if not tx.rows("patient", patient=patient):
-            if not even_erased and erased_here(tx, sealer, patient):
-                raise Conflict(f"patient {patient!r} was erased here: it is taken in only if that is asked for")
-            return False
-        for table in TABLES:
-            if table.name in OF_READERS:
-                continue
-            names = [column for column, _first in table.key]
-            held = {tuple(row[name] for name in names) for row, _line in lines_of(tx, sealer, patient, table)}
-            for row, _contents in archive.rows(archived, table):
-                if tuple(row[name] for name in names) not in held:
-                    raise Conflict(f"patient {patient!r} is here and holds something else: nothing was taken in")
-    return True
-
-
-def erased_here(tx: Transaction, sealer: Sealer, patient: str) -> bool:
-    """Was the patient with this very key erased in this store?"""
-    return bool(tx.rows("tombstone", mark=sealer.mark("tombstone", patient)))
-
-
-def _check_entries(database: Database, archive: Archive) -> int:
-    """How many entries are new here."""
-    new = 0
-    with database.reading() as tx:
-        for part in archive.entries():
-            held = tx.rows("entry", scope=part.scope, subject=part.subject, id=part.id, version=part.version)
-            if held and held[0][0].encode() != bytes(part.body):
-                raise Conflict(f"version {part.version} of entry {part.id!r} is here and says something else")
-            new += not held
-    return new
-
-
-def _take_in_patient(
-    database: Database,
-    keys: KeyStore,
-    random_bytes: RandomBytes,
-    archive: Archive,
-    archived: ArchivedPatient,
-    now: datetime,
-) -> None:
-    head, patient = archive.patient(archived), archived.id
-    key = bytes.fromhex(head.key)
-    had_key = keys.get(patient) is not None
-    keys.put(patient, key)
-    sealer = Sealer(patient, key, random_bytes)
-    try:
-        with database.writing() as tx:
-            counters = msgspec.structs.asdict(head) | {"key_check": key_check(key)}
-            row = {name: counters[name] for name in ("created_at", "updated_at", "version", "sequence", "key_check")}
-            if not tx.run("move_in_patient", patient=patient, **row):
-                raise Conflict(f"patient {patient!r} was registered while the archive was taken in")
-            for table in TABLES:
-                _take_in_table(tx, sealer, archive, archived, table, now)
-            if keys.get(patient) != key:
-                raise Conflict(f"patient {patient!r} was erased while the archive was taken in")
-    except BaseException:
-        if not had_key:
-            keys.destroy(patient)
-        raise
-
-
-def _take_in_table(
-    tx: Transaction, sealer: Sealer, archive: Archive, archived: ArchivedPatient, table: Table, now: datetime
-) -> None:
-    patient, waiting = archived.id, []
-    rows: list[dict[str, Any]] = []
-
-    def put() -> None:
-        if rows:
-            tx.many(f"move_in_{table.name}", rows)
-            rows.clear()
-
-    for row, contents in archive.rows(archived, table):
-        values = bound(table, sealer, patient, row, contents)
-        if table.name == "documents":
-            body = archive.body(archive.path_of(archived, row["id"]))
-            tx.run("insert_document", **values, body=sealer.seal("document_bodies", row["id"], body))
-            continue
-        rows.append(values)
-        if table.name == "receipts" and row["status"] == IngestionStatus.PENDING.value:
-            waiting.append((row["sequence"], row["id"]))
-        if len(rows) >= PAGE:
-            put()
-    put()
-    for sequence, ingestion in sorted(waiting):
-        tx.run("insert_work", patient=patient, sequence=sequence, ingestion=ingestion, now=codec.text_of(now))

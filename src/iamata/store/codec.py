@@ -32,7 +32,17 @@ passages: Final = msgspec.json.Decoder(Passage)
 places: Final = msgspec.json.Decoder(tuple[Place, str])  # a sighting's place, and what its item was called there
 documents: Final = msgspec.json.Decoder(Document)
 messages: Final = msgspec.json.Decoder(Message)
-tool_calls: Final = msgspec.json.Decoder(tuple[ToolCall, str])  # a call, and the principal that made it
+
+
+class KeptCall(msgspec.Struct, frozen=True, array_like=True):
+    """A call, the principal that made it, and on whose behalf (not kept before there were entries)."""
+
+    call: ToolCall
+    by: str
+    on_behalf_of: str = ""
+
+
+tool_calls: Final = msgspec.json.Decoder(KeptCall)
 memories: Final = msgspec.json.Decoder(Memory)
 rulings: Final = msgspec.json.Decoder(Ruling)
 holds: Final = msgspec.json.Decoder(Hold)

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-from iamata.errors import Conflict, NotFound
+from iamata.errors import NotFound
 from iamata.model.archive import ArchiveKind, Manifest, Moved
 from iamata.model.audit import AuditRecord, Checkpoint
-from iamata.model.document import Receipt
+from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
 from iamata.model.erasure import Erasable, Erasure, Hold
 from iamata.model.graph import Held
@@ -21,7 +21,7 @@ from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
 from iamata.model.relation import PatientRelation, RelationKind
 from iamata.model.ruling import Ruling
-from iamata.model.scope import Subject
+from iamata.model.scope import Scope, Subject
 from iamata.model.session import RecordedCall, Session
 from iamata.ports import Accepted, KeyStore, Work
 from iamata.store import (
@@ -31,10 +31,13 @@ from iamata.store import (
     erasing,
     forming,
     holding,
+    inferences,
+    knowledge,
     reading,
     relating,
     rereading,
     searching,
+    taking_in,
     talk,
 )
 from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
@@ -67,6 +70,7 @@ class DatabaseStore:
         self._database = database
         self._random_bytes = random_bytes
         database.migrate(migrations())
+        knowledge.seal_plain(database, keys, random_bytes)
         key = keys.get_or_create(AUDIT_KEY_NAME)
         self._audit = AuditLog(database, key, random_bytes(16).hex())
         self._ledger = Ledger(database, key, self._audit.signer, erasures)
@@ -325,6 +329,9 @@ class DatabaseStore:
     def tool_calls(self, patient: str, session: str) -> list[RecordedCall]:
         return talk.tool_calls(self._database, self._sealer(patient), patient, session)
 
+    def called_sessions(self, patient: str) -> list[str]:
+        return talk.called_sessions(self._database, patient)
+
     def put_shown(self, patient: str, marks: Collection[bytes], now: datetime) -> None:
         talk.put_shown(self._database, self.keys, patient, marks, now)
 
@@ -348,24 +355,35 @@ class DatabaseStore:
         return relating.of_kind(self._database, self._sealer, kind)
 
     # other scopes
-    def put_entry(self, entry: Entry) -> None:
-        with self._database.writing() as tx:
-            added = tx.run(
-                "insert_entry",
-                scope=entry.subject.scope.value,
-                subject=entry.subject.id,
-                id=entry.id,
-                version=entry.version,
-                kind=entry.kind.value,
-                body=codec.encode(entry).decode(),
-            )
-        if not added:
-            raise Conflict(f"version {entry.version} of entry {entry.id} exists")
+    def put_entry(self, entry: Entry, now: datetime, *, document: tuple[Document, bytes] | None = None) -> None:
+        if entry.subject.scope is Scope.PATIENT:
+            inferences.put(self._database, self.keys, self._random_bytes, entry, now)
+        else:
+            knowledge.put_entry(self._database, self.keys, self._random_bytes, entry, document, now)
 
     def entries(self, subject: Subject) -> list[Entry]:
-        with self._database.reading() as tx:
-            rows = tx.rows("entries", scope=subject.scope.value, subject=subject.id)
-        return [codec.entries.decode(body) for (body,) in rows]
+        return knowledge.entries(self._database, self._sealer(str(subject)), subject)
+
+    def learned_from(self, patient: str) -> list[Subject]:
+        return knowledge.learned_from(self._database, patient)
+
+    def put_learned(self, entry: Entry, patients: Collection[str], now: datetime) -> None:
+        knowledge.put_learned(self._database, self.keys, self._random_bytes, entry, patients, now)
+
+    def refuse_entry(self, subject: Subject, entry: str, about: bytes, *, refused: bool) -> None:
+        knowledge.refuse(self._database, self.keys, self._random_bytes, subject, entry, refused, about)
+
+    def refused_entries(self, subject: Subject) -> set[str]:
+        return knowledge.refused(self._database, subject)
+
+    def entry_document(self, subject: Subject, document: str) -> tuple[Document, bytes]:
+        return knowledge.entry_document(self._database, self._sealer(str(subject)), subject, document)
+
+    def subject_version(self, subject: Subject) -> int:
+        return knowledge.version(self._database, subject)
+
+    def subjects(self) -> list[Subject]:
+        return knowledge.subjects(self._database)
 
     # moving
     def write_archive(self, to: IO[bytes], now: datetime, *, patient: str | None = None) -> Manifest:
@@ -376,7 +394,7 @@ class DatabaseStore:
     def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:
         archive = archiving.Archive(file)
         archive.check()
-        return archiving.take_in(self._database, self.keys, self._random_bytes, archive, now, even_erased=even_erased)
+        return taking_in.take_in(self._database, self.keys, self._random_bytes, archive, now, even_erased=even_erased)
 
     def _every_patient(self) -> Iterator[str]:
         offset = 0

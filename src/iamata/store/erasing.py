@@ -28,6 +28,8 @@ ERASED_TABLES: Final = (
     "contexts",
     "projections",
     "receipts",
+    "learned_from",
+    "inferences",
     "rulings",
     "retractions",
     "model_answers",
@@ -74,6 +76,8 @@ class Going(Protocol):
     @property
     def receipts(self) -> frozenset[str]: ...
     @property
+    def inferences(self) -> frozenset[str]: ...
+    @property
     def sources(self) -> frozenset[str]: ...
     @property
     def cited(self) -> frozenset[str]: ...
@@ -100,7 +104,8 @@ def erase_patient(
     *,
     replayed: Erasure | None = None,
 ) -> Erasure | None:
-    """The receipt; None, and nothing changed, if there is no such patient. Raises OnHold.
+    """The receipt; None, and nothing changed, if there is no such patient. Raises OnHold. What was learned from the
+    patient, among others, goes too, every version of it.
 
     The key is destroyed inside the transaction and under the patient's lock, so that nobody can seal under it after.
     Kept: audit records, which hold ids and verbs (design 08), the entry of the ledger, and a tombstone that without the
@@ -113,6 +118,7 @@ def erase_patient(
             refuse_on_hold(tx, patient)
         rows = tx.rows("patient", patient=patient)
         counts = []
+        forget_what_was_learned(tx, patient, at)
         for table in ERASED_TABLES:
             count = tx.run(f"erase_{table}", patient=patient)
             if count:
@@ -173,7 +179,7 @@ def erase_part(
             raise Conflict("the patient's records changed while it was worked out what goes")
         if replayed is None:
             refuse_on_hold(tx, patient)
-        counts = _delete(tx, sealer, patient, going, quotes)
+        counts = _delete(tx, sealer, patient, going, quotes, at)
         tx.run("count_change", patient=patient, sequence=counters.sequence, version=version + 1, now=at)
         tx.run("insert_forgotten", patient=patient, version=version + 1, now=at)
         entry = replayed
@@ -231,8 +237,17 @@ def refuse_on_hold(tx: Transaction, patient: str) -> None:
         raise OnHold(tuple(id for (id,) in holds))
 
 
+def forget_what_was_learned(tx: Transaction, patient: str, at: str) -> None:
+    """Delete every version of what was learned from this patient, among others. From whom is left in `learned_from`."""
+    learned = tx.rows("learned_from", patient=patient)
+    for scope, subject, entry in learned:
+        tx.run("delete_entry_versions", scope=scope, subject=subject, id=entry)
+    for scope, subject in sorted({(scope, subject) for scope, subject, _ in learned}):
+        tx.run("count_entry_change", scope=scope, subject=subject, now=at)
+
+
 def _delete(
-    tx: Transaction, sealer: Sealer, patient: str, going: Going, quotes: Callable[[str], Set[str]]
+    tx: Transaction, sealer: Sealer, patient: str, going: Going, quotes: Callable[[str], Set[str]], at: str
 ) -> tuple[tuple[str, int], ...]:
     """Children before parents; how many rows went, by table."""
     counts: dict[str, int] = {}
@@ -258,6 +273,7 @@ def _delete(
     each("model_answers", "forget_model_answer", going.answers)
     each("work", "forget_work", going.receipts)
     each("receipts", "forget_receipt", going.receipts)
+    each("inferences", "forget_inference", going.inferences)
     if going.document:
         each("sightings", "forget_sightings", {going.document})
         each("statements", "forget_statement", going.statements)
@@ -286,6 +302,9 @@ def _delete(
     # formed. What comes back in talk from an earlier context is then heard as said.
     counts["shown_words"] = tx.run("erase_shown_words", patient=patient)
     counts["projections"] = tx.run("erase_projections", patient=patient)
+    if counts.get("tool_calls"):  # what was learned from the patient's calls is learned anew from those that stay
+        forget_what_was_learned(tx, patient, at)
+        counts["learned_from"] = tx.run("erase_learned_from", patient=patient)
     return tuple(sorted((table, count) for table, count in counts.items() if count))
 
 
@@ -309,7 +328,7 @@ def _cites(text: str, ids: Set[str]) -> bool:
 
 def _repeats(body: bytes, going: Going, quotes: Callable[[str], Set[str]]) -> bool:
     """Does a tool call name what goes, or hold a run of its words?"""
-    call, _by = codec.tool_calls.decode(body)
+    call = codec.tool_calls.decode(body).call
     return any(
         _cites(text, going.cited) or not going.quoted.isdisjoint(quotes(text)) for text in (call.arguments, call.result)
     )

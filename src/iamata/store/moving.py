@@ -1,4 +1,6 @@
-"""Which rows is a patient, and how do they come out of one store and into another? Table by table, as lines of JSON.
+"""Which rows is a patient, or a subject of another scope, and how do they come out of one store and into another?
+
+Table by table, as lines of JSON.
 
 A row comes out with its bodies opened, and goes in sealed anew under the same key, so that every id stays what it is.
 Two stores with the same rows give the same lines, byte by byte. Not moved: the last projection (it is folded again)
@@ -14,6 +16,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from iamata.errors import BadInput
+from iamata.model.entry import Entry
+from iamata.model.scope import Scope, Subject
 from iamata.store import codec
 from iamata.store.database import Bound, Transaction
 from iamata.store.rows import sealed_as
@@ -36,8 +40,8 @@ class Body(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of one patient: its columns but for `patient` in the order of its selects, those of its key with the
-    value before every other, and its sealed columns."""
+    """A table of one patient or of one other subject: its columns but for whose it is in the order of its selects,
+    those of its key with the value before every other, and its sealed columns."""
 
     name: str
     columns: tuple[str, ...]
@@ -57,7 +61,16 @@ def _seen(row: Row) -> str:
     return sealed_as(f"{row['id']} {row['item']} {row['document']}", row["rereading"])
 
 
+def _version(row: Row) -> str:
+    return f"{row['id']} {row['version']}"
+
+
+def _refusal(row: Row) -> str:
+    return f"{row['entry']} {row['number']}"
+
+
 _ID: Final = (("id", ""),)
+_VERSION: Final = (("id", ""), ("version", -1))
 _READ: Final = (("id", ""), ("rereading", -1))
 
 # Parents before children: so they go in.
@@ -130,17 +143,49 @@ TABLES: Final = (
         _ID,
         (Body("body", "receipts", _id, codec.receipts), Body("failure", "failures", _id, text=True)),
     ),
+    Table(
+        "inferences",
+        ("id", "version", "recorded_at", "body"),
+        _VERSION,
+        (Body("body", "inferences", _version, codec.entries),),
+    ),
+    Table("learned_from", ("scope", "subject", "entry"), (("scope", ""), ("subject", ""), ("entry", ""))),
     Table("shown_words", ("mark",), (("mark", b""),)),
     Table("contexts", ("id", "created_at", "body"), _ID, (Body("body", "contexts", _id),)),
 )
+# What is held of an organization, operator or agent.
+ENTRY_TABLES: Final = (
+    Table(
+        "entry_documents",
+        ("id", "about"),
+        _ID,
+        (Body("about", "entry_documents about", _id, codec.documents),),
+    ),
+    Table(
+        "entry_versions",
+        ("id", "version", "kind", "recorded_at", "body"),
+        _VERSION,
+        (Body("body", "entry_versions", _version, codec.entries),),
+    ),
+    Table(
+        "entry_refusals",
+        ("entry", "number", "refused", "body"),
+        (("entry", ""), ("number", -1)),
+        (Body("body", "entry_refusals", _refusal, text=True),),
+    ),
+)
 # Of these nothing that is remembered depends: they may differ in two stores that hold the same patient.
-OF_READERS: Final = frozenset({"shown_words", "contexts"})
+OF_READERS: Final = frozenset({"shown_words", "contexts", "learned_from"})
+# The bytes of these stand beside their rows, in files.
+WITH_BYTES: Final = frozenset({"documents", "entry_documents"})
 _OPENED: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _STATUS: Final = {"processing": "pending"}  # whoever takes it in forms it anew
 # Whose it is stands in the bodies of these too.
-_ABOUT: Final = frozenset({"documents", "statements", "passages", "receipts"})
-_NUMBERS: Final = frozenset({"number", "rereading", "sequence", "position", "follows"})
-_MOMENTS: Final = frozenset({"at", "received_at", "created_at", "started_at", "completed_at"})
+_ABOUT: Final = frozenset(
+    {"documents", "statements", "passages", "receipts", "inferences", "entry_versions", "entry_documents"}
+)
+_NUMBERS: Final = frozenset({"number", "rereading", "sequence", "position", "follows", "version", "refused"})
+_MOMENTS: Final = frozenset({"at", "received_at", "created_at", "started_at", "completed_at", "recorded_at"})
 _OPTIONAL: Final = frozenset({"started_at", "completed_at"})
 
 
@@ -156,9 +201,16 @@ def pages(tx: Transaction, name: str, key: Sequence[tuple[str, Bound]], **of: Bo
         after = dict(zip(after, rows[-1], strict=False))
 
 
-def lines_of(tx: Transaction, sealer: Sealer, patient: str, table: Table) -> Iterator[tuple[Row, bytes]]:
+def named(whose: Subject) -> dict[str, Bound]:
+    """The columns that say whose a row is."""
+    if whose.scope is Scope.PATIENT:
+        return {"patient": whose.id}
+    return {"scope": whose.scope.value, "subject": whose.id}
+
+
+def lines_of(tx: Transaction, sealer: Sealer, whose: Subject, table: Table) -> Iterator[tuple[Row, bytes]]:
     """Every row of a table and its line, by its key."""
-    for rows in pages(tx, table.name, table.key, patient=patient):
+    for rows in pages(tx, table.name, table.key, **named(whose)):
         for values in rows:
             row = dict(zip(table.columns, values, strict=True))
             yield row, msgspec.json.encode(_opened(sealer, table, row)) + b"\n"
@@ -181,9 +233,9 @@ def _opened(sealer: Sealer, table: Table, row: Row) -> Row:
     return shown
 
 
-def row_of(table: Table, patient: str, line: bytes, place: str) -> tuple[Row, dict[str, bytes]]:
+def row_of(table: Table, whose: Subject, line: bytes, place: str) -> tuple[Row, dict[str, bytes]]:
     """The plain columns of a line, and the contents to be sealed by their column. Raises BadInput with the place where
-    it is no row of this table, or of another patient."""
+    it is no row of this table, or somebody else's."""
     try:
         raw = _OPENED.decode(line)
         if set(raw) != set(table.columns):
@@ -196,7 +248,7 @@ def row_of(table: Table, patient: str, line: bytes, place: str) -> tuple[Row, di
         contents = {column: content for column, content in found.items() if content is not None}
         for body in table.bodies:
             if body.decoder is not None:
-                _check(table, patient, row, body.decoder.decode(contents[body.column]), place)
+                _check(table, whose, row, body.decoder.decode(contents[body.column]), place)
         _check_types(row, place)
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError) as error:
         if isinstance(error, BadInput):
@@ -214,9 +266,11 @@ def _content(body: Body, raw: bytes) -> bytes | None:
     return text.encode() if body.text else b64decode(text, validate=True)
 
 
-def _check(table: Table, patient: str, row: Row, noun: Any, place: str) -> None:
-    if table.name in _ABOUT and (noun.subject.id != patient or noun.subject.scope != "patient"):
-        raise BadInput("a row is about somebody else than its patient", place=place)
+def _check(table: Table, whose: Subject, row: Row, noun: Any, place: str) -> None:
+    if table.name in _ABOUT and noun.subject != whose:
+        raise BadInput("a row is about somebody else than its patient or subject", place=place)
+    if isinstance(noun, Entry) and (noun.version, noun.kind) != (row["version"], row.get("kind", noun.kind)):
+        raise BadInput("an entry is not the one that its row names", place=place)
     id = getattr(noun, "id", None)
     if id is not None and id != row["id"]:
         raise BadInput("a row and what it holds have two ids", place=place)
@@ -231,9 +285,9 @@ def _check_types(row: Mapping[str, Any], place: str) -> None:
             raise BadInput(f"the column {name} is no moment", place=place)
 
 
-def bound(table: Table, sealer: Sealer, patient: str, row: Row, contents: Mapping[str, bytes]) -> dict[str, Bound]:
+def bound(table: Table, sealer: Sealer, whose: Subject, row: Row, contents: Mapping[str, bytes]) -> dict[str, Bound]:
     """The row as it is inserted, sealed."""
-    values: dict[str, Bound] = {"patient": patient, **{body.column: None for body in table.bodies}, **row}
+    values: dict[str, Bound] = {**named(whose), **{body.column: None for body in table.bodies}, **row}
     for body in table.bodies:
         if body.column in contents:
             values[body.column] = sealer.seal(body.sealed_in, body.bound_to(row), contents[body.column])

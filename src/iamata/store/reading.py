@@ -55,6 +55,7 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         answers = tx.rows("model_answers", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
         sources = tx.rows("sources", patient=patient)
+        inferences = tx.rows("inferences", patient=patient)
     opened = _need(sealer)
     open, moment = opened.open, codec.moment_of
     answered = [codec.model_answers.decode(open("model_answers", id, body)) for id, body in answers]
@@ -93,6 +94,9 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         readings=tuple([answer for answer in answered if isinstance(answer, ModelReading)]),
         sources=tuple(sorted(codec.sources.decode(open("sources", id, body)) for id, body in sources)),
         erasures=erasures,
+        entries=tuple(
+            [codec.entries.decode(open("inferences", f"{id} {number}", body)) for id, number, body in inferences]
+        ),
     )
 
 

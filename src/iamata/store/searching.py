@@ -50,6 +50,10 @@ def _sighting(row: _Row, _patient: str) -> Iterator[tuple[str, str, bytes | None
     yield "sightings", sealed_as(f"{id} {item} {document}", number), body
 
 
+def _inference(row: _Row, _patient: str) -> Iterator[tuple[str, str, bytes | None]]:
+    yield "inferences", f"{row[0]} {row[1]}", row[2]
+
+
 def _receipt(row: _Row, _patient: str) -> Iterator[tuple[str, str, bytes | None]]:
     yield "failures", row[0], row[1]
     yield "receipts", row[0], row[2]
@@ -72,6 +76,7 @@ TABLES: Final[dict[str, tuple[str, _Bodies]]] = {
     "rulings": ("rulings", _plain("rulings")),
     "retractions": ("retraction_bodies", _plain("retractions")),
     "model_answers": ("model_answers", _plain("model_answers")),
+    "inferences": ("inferences", _inference),
     "receipts": ("look_receipts", _receipt),
     "projections": ("projection", _projection),
     "contexts": ("context_bodies", _plain("contexts")),

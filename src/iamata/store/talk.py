@@ -50,7 +50,7 @@ def record_calls(
                 position=tx.rows("count_tool_calls", patient=patient, session=session)[0][0],
                 follows=tx.rows("count_messages", patient=patient, session=session)[0][0] - 1,
                 received_at=text_of(call.received_at),
-                body=sealer.seal("tool_calls", call.id, encode((call.call, call.by))),
+                body=sealer.seal("tool_calls", call.id, encode(codec.KeptCall(call.call, call.by, call.on_behalf_of))),
             )
     return new
 
@@ -62,9 +62,16 @@ def tool_calls(database: Database, sealer: Sealer | None, patient: str, session:
         return []
     recorded = []
     for id, follows, received_at, body in found:
-        call, by = codec.tool_calls.decode(sealer.open("tool_calls", id, body))
-        recorded.append(RecordedCall(id, session, follows, call, codec.moment_of(received_at), by))
+        kept = codec.tool_calls.decode(sealer.open("tool_calls", id, body))
+        at = codec.moment_of(received_at)
+        recorded.append(RecordedCall(id, session, follows, kept.call, at, kept.by, kept.on_behalf_of))
     return recorded
+
+
+def called_sessions(database: Database, patient: str) -> list[str]:
+    """The sessions beside which calls were recorded."""
+    with database.reading() as tx:
+        return [session for (session,) in tx.rows("called_sessions", patient=patient)]
 
 
 def put_shown(database: Database, keys: KeyStore, patient: str, marks: Collection[bytes], now: datetime) -> None:

@@ -2,7 +2,7 @@
 
 `failures` errors to exit codes · `printing` what is written where · `options` what several commands accept · `opening`
 which database · `documents`, `transcripts` what is sent in · `accounts` what became of it · `ingesting`, `pulling`,
-`writing`, `reading`, `telling`, `deciding`, `running` the commands · `demo` one small patient, all the way.
+`writing`, `reading`, `telling`, `deciding`, `entries`, `running` the commands · `demo` one small patient, all the way.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import typer
 from iamata.interfaces.cli import (
     auditing,
     deciding,
+    entries,
     forgetting,
     governing,
     ingesting,
@@ -114,8 +115,10 @@ app.add_typer(auditing.app, name="audit", rich_help_panel=_GOVERN)
 app.add_typer(governing.policy_app, name="policy", rich_help_panel=_GOVERN)
 app.add_typer(governing.relations_app, name="relations", rich_help_panel=_GOVERN)
 app.command("break-glass", rich_help_panel=_GOVERN)(governing.break_glass)
+app.command(rich_help_panel=_RUN)(entries.learn)
 app.command(rich_help_panel=_RUN)(running.serve)
 app.command(rich_help_panel=_RUN)(running.mcp)
+app.add_typer(entries.app, name="entry", rich_help_panel=_IN)
 app.add_typer(vocabularies.app, name="terminology", rich_help_panel=_RUN)
 app.command(rich_help_panel=_RUN)(running.doctor)
 app.command(rich_help_panel=_RUN)(running.version)

@@ -15,6 +15,7 @@ from iamata.interfaces.cli.printing import counted, put, put_hanging, put_json, 
 from iamata.interfaces.wire import answers, ids
 from iamata.model.context import Authority, Context, ContextRequest
 from iamata.model.reading import Explanation
+from iamata.model.scope import Subject
 from iamata.model.scope import patient as patient_subject
 from iamata.model.statement import Aspect
 
@@ -37,6 +38,15 @@ def context(
         Aspect | None,
         typer.Option("--aspect", help="What is asked about a thing. Default: what the task asks.", show_default=False),
     ] = None,
+    also_about: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--also-about",
+            metavar="SUBJECT",
+            help="Whose knowledge counts too: organization/clinic-a, operator/dr-lee, agent/triage; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     explain_weights: Annotated[
         bool, typer.Option("--explain-weights", help="Show for each line how its weight came about.")
     ] = False,
@@ -51,8 +61,9 @@ def context(
 
     Example: iamata context p1 --task allergy_check --budget 400
     """
+    others = dict.fromkeys(Subject.parse(each) for each in also_about or ())
     request = ContextRequest(
-        subjects=(patient_subject(patient),), task=task, budget_tokens=budget, query=query, aspect=aspect
+        subjects=(patient_subject(patient), *others), task=task, budget_tokens=budget, query=query, aspect=aspect
     )
     with to_read(db) as engine:
         made = engine.context(request, **moments(known_at, true_at))

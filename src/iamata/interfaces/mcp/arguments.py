@@ -13,6 +13,7 @@ import msgspec
 
 from iamata.errors import BadInput
 from iamata.interfaces.wire import requests
+from iamata.model.entry import EntryKind
 from iamata.model.memory import MemoryKind
 from iamata.model.reading import Format
 from iamata.model.session import Speaker, Turn
@@ -288,6 +289,70 @@ class Read(_Reading, frozen=True, kw_only=True):
     path: Annotated[str, Meta(min_length=1, description="The address of a file, such as `/patient/{id}/_index.md`.")]
     format: Shape = Format.NARRATIVE
     token_budget: Budget = 2000
+
+
+Whose = Annotated[
+    str,
+    Meta(
+        min_length=1, description="Whose: `organization/{id}`, `operator/{id}` or `agent/{id}`, as `browse` lists them."
+    ),
+]
+
+
+class ListEntries(_Reading, frozen=True, kw_only=True):
+    """Whose entries, and which of them."""
+
+    subject: Whose
+    kinds: Annotated[list[EntryKind], Meta(description="Only these kinds; empty: all.")] = []
+    tags: Annotated[list[str], Meta(description="Only those with all of these tags.")] = []
+    page: PageNumber = 0
+    limit: Annotated[int, Meta(ge=1, le=100, description="How many a page holds.")] = 50
+
+
+class SearchEntries(_Reading, frozen=True, kw_only=True):
+    """Words to find in what is known of an organization, operator or agent."""
+
+    subject: Whose
+    query: Words
+    kinds: Annotated[list[EntryKind], Meta(description="Only these kinds; empty: all.")] = []
+    limit: Annotated[int, Meta(ge=1, le=50, description="At most so many, best first.")] = 10
+
+
+class RecordInference(msgspec.Struct, frozen=True, kw_only=True):
+    """What you have summed up or inferred of the patient, and from what."""
+
+    patient_id: PatientId
+    title: Annotated[str, Meta(min_length=1, max_length=300, description="What it is about, in a few words.")]
+    text: Annotated[str, Meta(min_length=1, max_length=20_000, description="What you conclude, and how sure you are.")]
+    derived_from: Annotated[
+        list[str],
+        Meta(
+            min_length=1,
+            max_length=200,
+            description="Every item it rests on: ids (`fa_…`, `st_…`, `lm_…`), addresses, or citations `ctx_…[12]`.",
+        ),
+    ]
+    kind: Annotated[
+        Literal["summary", "inference"],
+        Meta(description="`summary`: what is there, shorter; `inference`: what follows."),
+    ] = "inference"
+    entry_id: Annotated[str, Meta(description="Yours that this is the next version of; empty: a new one.")] = ""
+
+
+class RecordCue(msgspec.Struct, frozen=True, kw_only=True):
+    """What you have learned about finding your way."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=300, description="What it is about, in a few words.")]
+    text: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=20_000,
+            description="Where what was found: kinds of directories and tasks. Never a patient's id, name or data.",
+        ),
+    ]
+    tags: Annotated[list[str], Meta(max_length=50, description="Words to find it by, such as a task.")] = []
+    entry_id: Annotated[str, Meta(description="Your cue that this is the next version of; empty: a new one.")] = ""
 
 
 Shaped = TypeVar("Shaped", bound=msgspec.Struct)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from iamata.interfaces.wire.values import Json
 from iamata.model.attribution import Attribution
 from iamata.model.conflict import Conflict
+from iamata.model.entry import Entry
 from iamata.model.graph import Graph
 from iamata.model.link import Link
 from iamata.model.memory import Memory
@@ -39,6 +40,19 @@ def hits(found: Sequence[Hit]) -> str:
     return "\n".join(
         f'- {hit.kind} {_flat(hit.title)}: "{_flat(hit.snippet)}" [{hit.item}] at {hit.address}' for hit in found
     )
+
+
+def entries(found: Sequence[Entry], *, first: int, total: int) -> str:
+    """A line for each entry, with who says so; what people and agents wrote in quotation marks."""
+    if not found and not first:
+        return "No entries of this kind are in force."
+    lines = [
+        f"- {each.kind} {_flat(each.title)} ({each.attribution.kind}, version {each.version}"
+        f"{f', {len(each.passages)} passages' if each.passages else ''}) [{each.id}]"
+        + (f': "{_flat(each.text)[:300]}"' if each.text else "")
+        for each in found
+    ]
+    return "\n".join([*lines, *_more(first, len(found), total, what="entries")])
 
 
 def info(of: Json, *, conflicts: int) -> str:

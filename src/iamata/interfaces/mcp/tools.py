@@ -14,7 +14,7 @@ import msgspec
 
 from iamata.errors import BadInput, IamataError, NotAllowed, NotFound
 from iamata.interfaces.mcp import arguments, telling
-from iamata.interfaces.wire import answers
+from iamata.interfaces.wire import answers, entries
 from iamata.interfaces.wire.ids import to_model, whole_id
 from iamata.interfaces.wire.patients import patient_detail
 from iamata.interfaces.wire.receipts import receipt
@@ -22,8 +22,9 @@ from iamata.interfaces.wire.remembered import recalled
 from iamata.interfaces.wire.values import Json, page
 from iamata.model.access import Access
 from iamata.model.context import ContextRequest
+from iamata.model.entry import EntryDraft, EntryKind
 from iamata.model.reading import Listing, Seen
-from iamata.model.scope import Subject, patient
+from iamata.model.scope import Scope, Subject, patient
 from iamata.model.session import ToolCall
 
 if TYPE_CHECKING:
@@ -265,6 +266,61 @@ def _append_messages(engine: Engine, access: Access, given: arguments.AppendMess
     return Answer(text, structured)
 
 
+def _list_entries(engine: Engine, access: Access, given: arguments.ListEntries) -> Answer:
+    times = given.moments
+    found = engine.entries(
+        Subject.parse(given.subject),
+        kinds=given.kinds,
+        tags=given.tags,
+        known_at=times["known_at"],
+        true_at=times["true_at"],
+        access=access,
+    )
+    first = given.page * given.limit
+    shown = found[first : first + given.limit]
+    text = telling.entries(shown, first=first, total=len(found))
+    return Answer(text, page([entries.entry(each) for each in shown], len(found), given.page, given.limit))
+
+
+def _search_entries(engine: Engine, access: Access, given: arguments.SearchEntries) -> Answer:
+    found = engine.search(
+        Subject.parse(given.subject),
+        given.query,
+        kinds=given.kinds,
+        limit=given.limit,
+        **given.moments,
+        access=access,
+    )
+    return Answer(telling.hits(found), {"data": [answers.hit(each) for each in found]})
+
+
+def _record_inference(engine: Engine, access: Access, given: arguments.RecordInference) -> Answer:
+    engine.patient(given.patient_id, access=access)
+    draft = EntryDraft(
+        subject=patient(given.patient_id),
+        kind=EntryKind(given.kind),
+        title=given.title,
+        text=given.text,
+        id=given.entry_id,
+        derived_from=tuple(to_model(each) for each in given.derived_from),
+    )
+    made = engine.put_entry(draft, access=access)
+    return Answer(f"{made.kind.capitalize()} {made.id}, version {made.version}, is kept.", entries.entry(made))
+
+
+def _record_cue(engine: Engine, access: Access, given: arguments.RecordCue) -> Answer:
+    draft = EntryDraft(
+        subject=Subject(Scope.AGENT, access.id),
+        kind=EntryKind.CUE,
+        title=given.title,
+        text=given.text,
+        id=given.entry_id,
+        tags=tuple(given.tags),
+    )
+    made = engine.put_entry(draft, access=access)
+    return Answer(f"Cue {made.id}, version {made.version}, is kept for agent {access.id}.", entries.entry(made))
+
+
 TOOLS: tuple[Tool[Any], ...] = (
     Tool(
         "assemble_context",
@@ -364,5 +420,44 @@ TOOLS: tuple[Tool[Any], ...] = (
         arguments.Read,
         "The text, never over `token_budget`. JSON: content, tokens, whether it was shortened, citations.",
         _read,
+    ),
+    Tool(
+        "list_entries",
+        "What is known of an organization, operator or agent",
+        "List guidelines, pathways, formularies, policies and staff notes of an organization, preferences and habits "
+        "of an operator, purpose, guardrails and cues of an agent: those in force. `read` one by its address.",
+        arguments.ListEntries,
+        "A line for each entry. JSON: a page of entries, their passages counted.",
+        _list_entries,
+    ),
+    Tool(
+        "search_entries",
+        "Search an organization, operator or agent",
+        "Find entries and passages of their files by words, best first, with the address to read on.",
+        arguments.SearchEntries,
+        "A line for each hit. JSON: item, kind, address, title, snippet, score.",
+        _search_entries,
+    ),
+    Tool(
+        "record_inference",
+        "Keep what you concluded of the patient",
+        "Keep a summary or an inference about the patient, with every item that it was derived from. It is your word, "
+        "not a fact: it is marked stale when one of them changes, and withdrawn when one is taken out. Kept ones stand "
+        "under `/inferences/` of the patient.",
+        arguments.RecordInference,
+        "The id and version. JSON: the entry.",
+        _record_inference,
+        writes=True,
+    ),
+    Tool(
+        "record_cue",
+        "Remember how to find your way",
+        "Keep a cue for yourself, the agent: where what a task needs was found. It is agent-reported, people can "
+        "refuse it, and it never holds anything of a patient. Your purpose, configuration and guardrails are your "
+        "owners'.",
+        arguments.RecordCue,
+        "The id and version of the cue. JSON: the entry.",
+        _record_cue,
+        writes=True,
     ),
 )

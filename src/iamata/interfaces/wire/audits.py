@@ -27,7 +27,7 @@ _PURPOSES: Final = f"{_TERMS}/v3-ActReason"
 # AuditEvent.action is one of C, R, U, D, E; the interaction is what a RESTful server would have been asked for.
 _SEARCHES: Final = frozenset({"search", "patients", "memories", "audit_records"})
 _CREATES: Final = frozenset(
-    {"ingest", "append", "record_calls", "put_patient", "put_entry", "rule", "set_hold", "adjudicate"}
+    {"ingest", "append", "record_calls", "put_patient", "put_entry", "ingest_entry", "rule", "set_hold", "adjudicate"}
 )
 # AuditEvent.outcome: 0 Success, 8 Serious failure. A refusal is one: nothing of what was asked for was done.
 _DONE, _REFUSED = "0", "8"
@@ -123,7 +123,7 @@ def _action(of: AuditRecord) -> tuple[str, str]:
         return "D", "delete"
     if of.action in _CREATES:
         return "C", "create"
-    if of.act in (Act.WRITE, Act.DECIDE):
+    if of.act in (Act.WRITE, Act.DECIDE, Act.LEARN):
         return "U", "update"
     return "R", "read"
 

@@ -83,10 +83,12 @@ class SearchBody(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ExplainBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST /v1/explain`: any id of an item, or a context's citation `ctx_…[12]`."""
+    """The body of `POST /v1/explain`: any id of an item, or a context's citation `ctx_…[12]`; of another `subject` the
+    id of an entry or of a passage of it."""
 
-    patient: Words
     item: Words
+    patient: str = ""
+    subject: str = ""
     task: str = "general"
     known_at: str | None = None
     true_at: str | None = None

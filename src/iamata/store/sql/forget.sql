@@ -60,6 +60,11 @@ delete from rulings where patient = :patient and id = :id;
 -- What a language model answered.
 delete from model_answers where patient = :patient and id = :id;
 
+-- name: forget_inference
+-- mark: one patient
+-- What an agent inferred, every version of it.
+delete from inferences where patient = :patient and id = :id;
+
 -- name: forget_receipt
 -- mark: one patient
 -- The account of a submission.

@@ -198,14 +198,72 @@ select sequence from patients where patient = :patient;
 -- Was somebody erased under this mark?
 select 1 from tombstones where mark = :mark;
 
--- name: move_out_entries
--- mark: across patients
--- A page of all versions of the knowledge of organizations, operators and agents.
-select scope, subject, id, version, kind, body from entries
-where (scope, subject, id, version) > (:after_scope, :after_subject, :after_id, :after_version)
-order by scope, subject, id, version limit :limit;
+-- name: move_out_inferences
+-- mark: one patient
+-- A page of what agents inferred, every version.
+select id, version, recorded_at, body from inferences
+where patient = :patient and (id, version) > (:after_id, :after_version) order by id, version limit :limit;
 
--- name: entry
+-- name: move_in_inferences
+-- mark: one patient
+-- One version of what agents inferred, as it was elsewhere.
+insert into inferences (patient, id, version, recorded_at, body) values (:patient, :id, :version, :recorded_at, :body);
+
+-- name: move_out_learned_from
+-- mark: one patient
+-- A page of the entries that were learned from what was done for the patient.
+select scope, subject, entry from learned_from
+where patient = :patient and (scope, subject, entry) > (:after_scope, :after_subject, :after_entry)
+order by scope, subject, entry limit :limit;
+
+-- name: move_in_learned_from
+-- mark: one patient
+-- One of the entries that were learned from what was done for the patient; nothing happens if that is known.
+insert into learned_from (patient, scope, subject, entry) values (:patient, :scope, :subject, :entry)
+on conflict (patient, scope, subject, entry) do nothing;
+
+-- name: subject_head
 -- mark: across patients
--- One version of an entry.
-select body from entries where scope = :scope and subject = :subject and id = :id and version = :version;
+-- The counters of an organization, operator or agent.
+select created_at, updated_at, version from subjects where scope = :scope and subject = :subject;
+
+-- name: move_in_subject
+-- mark: across patients
+-- A subject with the counters that it had elsewhere; nothing happens if there is one.
+insert into subjects (scope, subject, created_at, updated_at, version, key_check)
+values (:scope, :subject, :created_at, :updated_at, :version, :key_check)
+on conflict (scope, subject) do nothing;
+
+-- name: move_out_entry_versions
+-- mark: across patients
+-- A page of the entries of one subject, every version.
+select id, version, kind, recorded_at, body from entry_versions
+where scope = :scope and subject = :subject and (id, version) > (:after_id, :after_version)
+order by id, version limit :limit;
+
+-- name: move_in_entry_versions
+-- mark: across patients
+-- One version of an entry, as it was elsewhere; nothing happens if it is here.
+insert into entry_versions (scope, subject, id, version, kind, recorded_at, body)
+values (:scope, :subject, :id, :version, :kind, :recorded_at, :body)
+on conflict (scope, subject, id, version) do nothing;
+
+-- name: move_out_entry_documents
+-- mark: across patients
+-- A page of the files that entries came from, without their bytes.
+select id, about from entry_documents
+where scope = :scope and subject = :subject and id > :after_id order by id limit :limit;
+
+-- name: move_out_entry_refusals
+-- mark: across patients
+-- A page of what people refused to have learned, and took back.
+select entry, number, refused, body from entry_refusals
+where scope = :scope and subject = :subject and (entry, number) > (:after_entry, :after_number)
+order by entry, number limit :limit;
+
+-- name: move_in_entry_refusals
+-- mark: across patients
+-- One word on what was learned, as it was elsewhere; nothing happens if it is here.
+insert into entry_refusals (scope, subject, entry, number, refused, body)
+values (:scope, :subject, :entry, :number, :refused, :body)
+on conflict (scope, subject, entry, number) do nothing;

@@ -62,6 +62,16 @@ delete from projections where patient = :patient;
 -- Erase: receipts.
 delete from receipts where patient = :patient;
 
+-- name: erase_learned_from
+-- mark: one patient
+-- Erase: that entries were learned from this patient.
+delete from learned_from where patient = :patient;
+
+-- name: erase_inferences
+-- mark: one patient
+-- Erase: what agents inferred.
+delete from inferences where patient = :patient;
+
 -- name: erase_rulings
 -- mark: one patient
 -- Erase: rulings.

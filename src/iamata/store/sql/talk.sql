@@ -26,6 +26,11 @@ values (:patient, :id, :session, :position, :follows, :received_at, :body);
 -- The calls of one session, in order.
 select id, follows, received_at, body from tool_calls where patient = :patient and session = :session order by position;
 
+-- name: called_sessions
+-- mark: one patient
+-- The sessions that have recorded calls.
+select distinct session from tool_calls where patient = :patient order by session;
+
 -- name: insert_shown_word
 -- mark: one patient
 -- A run of words that was put into a context.

@@ -7,6 +7,7 @@ from fastapi import APIRouter
 from iamata.interfaces.http.routes import (
     access,
     contexts,
+    entries,
     exporting,
     governance,
     graph,
@@ -32,4 +33,6 @@ ROUTERS: tuple[APIRouter, ...] = (
     exporting.router,
     governance.router,
     access.router,
+    entries.router,
+    entries.learning,
 )

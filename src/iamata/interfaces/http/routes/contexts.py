@@ -18,6 +18,7 @@ from iamata.interfaces.wire.requests import (
     read,
     subject,
 )
+from iamata.model.scope import Scope
 
 router = APIRouter(prefix="/v1", tags=["assembly"])
 
@@ -62,8 +63,14 @@ def explain(served: Here, access: Who, body: JsonBody, when: When) -> Response:
     """Why an item stands here: from the item to who said it and the bytes it stands in."""
     asked = read(body, ExplainBody)
     times = _times(asked, when)
+    of = subject(asked.subject, asked.patient)
+    if of.scope is not Scope.PATIENT:
+        proof = served.engine.explain_entry(
+            of, asked.item, known_at=times.known_at, true_at=times.true_at, access=access
+        )
+        return json_reply(explanation(proof))
     found = served.engine.explain(
-        asked.patient,
+        of.id,
         to_model(asked.item),
         task=asked.task,
         known_at=times.known_at,
