@@ -328,7 +328,7 @@ def test_an_erased_patients_words_are_gone(engine: Engine) -> None:
     engine.delete_patient("p")
     with pytest.raises(NotFound):
         engine.explain("p", member)
-    engine.put_patient("p")
+    engine.put_patient("p")  # the explicit word: it is another patient
     sent(engine, condition("Gout"))
     assert mentions(engine) == []
     assert set(facts(engine)) == {"Gout"}
