@@ -58,7 +58,8 @@ class Question(msgspec.Struct, frozen=True):
     no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
     `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
     are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
-    what comes may take that back; `continued`: it was answered with names, and more may be added."""
+    what comes may take that back; `continued`: it was answered with names, and more may be added; `of`: the words for the one
+    relative that it asks about."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -76,6 +77,7 @@ class Question(msgspec.Struct, frozen=True):
     known: tuple[str, ...] = ()
     taken_back: bool = False
     continued: bool = False
+    of: str = ""
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relationship: str = "") -> Question | None:
@@ -102,13 +104,26 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
     if question.topics and _of_names(last) and _asked_allergies(before[:-1], before[-1][0]):
         topics = tuple(msgspec.structs.replace(topic, kind=MemoryKind.ALLERGY) for topic in question.topics)
         question = msgspec.structs.replace(question, topics=topics)
-    if not family or question.family:
+    if question.family:
+        return msgspec.structs.replace(question, of=_one_relative(last.words))
+    if not family:
         return question
     relatives = tuple(
         msgspec.structs.replace(t, kind=MemoryKind.FAMILY_HISTORY) if t.kind in _DISEASES else t
         for t in question.topics
     )
-    return msgspec.structs.replace(question, family=True, topics=relatives)
+    return msgspec.structs.replace(question, family=True, topics=relatives, of=_one_relative(last.words))
+
+
+def _one_relative(words: Sequence[str]) -> str:
+    """The words for the only relative that is named, such as the mother of "on your mother's side"; else empty."""
+    named = [hit for hit in lexicon.kinship().longest(words) if hit.term.kind == "relative"]
+    return " ".join(words[named[0].first : named[0].last]).removesuffix("'s") if len(named) == 1 else ""
+
+
+def of_statement(text: str, sentence: Sentence) -> Question:
+    """What a statement names, as if it were asked."""
+    return _read_question(text, sentence, Speaker.CLINICIAN, "")
 
 
 def own(text: str, sentence: Sentence) -> Question | None:

@@ -40,6 +40,7 @@ _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's",
 # Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
 _HEARD_EARLY: Final = 12
 _SHORT: Final = 8
+_ASSENT: Final = 7  # "Is that how you take it?" is as long as what asks for assent gets
 _ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
@@ -61,7 +62,10 @@ def mentions(
     turn = _Turn(text, before, said_at, speaker, relationship)
     found: list[Mention] = []
     question = questions.asked(before, speaker, turn.people.relationship)
-    for sentence in sentences(text):
+    if question is not None and question.of and speaker is Speaker.PATIENT:
+        turn.people.speak_of(turn.people.relative([spot.word for spot in lexicon.split_words(question.of)]))
+    every = list(sentences(text))
+    for at, sentence in enumerate(every):
         order = order_in(sentence.words)
         if order == "machine":
             continue
@@ -71,6 +75,13 @@ def mentions(
             continue
         if question is not None and question.continued and not _adds(text, sentence):
             question = None
+        if found and at and _takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
+            found = _without_last(found, sentence)
+            continue
+        if assents := turn.asks_assent(sentence, at, every):
+            turn.hear(sentence)
+            question = assents
+            continue
         made = turn.read(sentence, found, question)
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
@@ -84,6 +95,31 @@ def mentions(
         else:
             question = None
     return _ordered(found if speaker is None else _without_contradiction(found))
+
+
+# A sentence that takes back what stands before it is short ("That was a mistake, sorry.").
+_TAKES_BACK: Final = 7
+
+
+def _takes_back(sentence: Sentence) -> bool:
+    """Does the sentence only say that what was said before it is not so?"""
+    words = [word for word in sentence.words if word[0].isalnum()]
+    hits = [hit for hit in lexicon.cues().every(words) if hit.term.kind == "taken_back"]
+    return len(words) <= _TAKES_BACK and any(hit.first <= 2 for hit in hits)
+
+
+def _without_last(found: Sequence[Mention], sentence: Sentence) -> list[Mention]:
+    """Without what the sentence before said, and what was said of the same thing earlier in the turn. An allergy or a
+    disease is then denied, in a stretch that holds the sentence which takes it back."""
+    end = max(mention.end for mention in found)
+    wrong = {(m.kind, m.concept.text) for m in found if m.end == end}
+    kept = [m for m in found if (m.kind, m.concept.text) not in wrong]
+    for mention in found:
+        if mention.end == end and mention.experiencer is Experiencer.PATIENT:
+            turned = _retracted(mention)
+            if turned is not mention:
+                kept.append(msgspec.structs.replace(turned, end=sentence.end))
+    return kept
 
 
 def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Mention]) -> bool:
@@ -167,6 +203,20 @@ class _Turn:
         """A question: it asserts nothing, and names what "it" may mean."""
         self._speak_of(self.text[sentence.start : sentence.end])
 
+    def asks_assent(
+        self, sentence: Sentence, at: int, every: Sequence[Sentence]
+    ) -> questions.Question | None:
+        """What a clinician or an agent states and then asks about ("You're down for Lasix. Is that how you take it?")
+        is asked, not said."""
+        after = every[at + 1] if at + 1 < len(every) else None
+        if not self.people.official or after is None or not after.question or not after.clauses:
+            return None
+        if len(after.words) > _ASSENT or not {"that", "this", "still"} & set(after.words[:3]):
+            return None
+        if not {"you", "you're", "your", "you've", "he", "she"} & set(sentence.words):
+            return None
+        return questions.of_statement(self.text, sentence)
+
     def read(self, sentence: Sentence, earlier: list[Mention], question: questions.Question | None) -> list[Mention]:
         found: list[Mention] = []
         previous: list[Mention] = earlier[-3:]
@@ -175,7 +225,8 @@ class _Turn:
             if clause.asks:  # "… are you taking it": it names what "it" may mean, and asserts nothing
                 self._speak_of(self.text[clause.start : clause.end])
                 continue
-            scene = Scene(self.text, clause, self.people, self.said_at)
+            supposed = last is not None and self._goes_on_supposing(last, clause)
+            scene = Scene(self.text, clause, self.people, self.said_at, supposed=supposed)
             if last is not None and (person := ellipsis.owner(clause, self.people)) is not None:
                 found.extend(ellipsis.read(clause, last, self._clause(self._scene(last, person), None)))
                 continue
@@ -200,6 +251,12 @@ class _Turn:
             found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
+
+    def _goes_on_supposing(self, before: Clause, clause: Clause) -> bool:
+        """ "If it goes over 38, or you get a rash, …": what is joined to a supposition that is still open."""
+        opened = before.words[:1]
+        between = self.text[before.end : clause.start].lower().split()
+        return opened in (["if"], ["should"]) and between[-1:] in (["or"], ["and"]) and "," not in before.words
 
     def _scene(self, clause: Clause, owner: Person) -> Scene:
         return Scene(self.text, clause, self.people, self.said_at, owner)

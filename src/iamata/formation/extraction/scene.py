@@ -21,7 +21,7 @@ _MAKES_ANOTHER: frozenset[str] = frozenset(
     ["shot", "shots", "vaccine", "vaccines", "vaccination", "vaccinations", "booster", "test", "tests", "testing",
      "screening", "screen", "check", "clinic", "support", "doctor", "specialist", "awareness", "walk", "charity",
      "foundation", "research", "medicine", "medication", "medications", "pill", "pills", "insurance", "ward",
-     "unit", "nurse"]
+     "unit", "nurse", "jab", "jabs", "one"]
 )  # fmt: skip
 
 
@@ -29,7 +29,14 @@ class Scene:
     """One clause of one turn. Word places are indexes into `words`."""
 
     def __init__(
-        self, text: str, clause: Clause, people: People, said_at: datetime | None, owner: Person | None = None
+        self,
+        text: str,
+        clause: Clause,
+        people: People,
+        said_at: datetime | None,
+        owner: Person | None = None,
+        *,
+        supposed: bool = False,
     ) -> None:
         self.text = text
         self.clause = clause
@@ -37,10 +44,11 @@ class Scene:
         self.people = people
         self.said_at = said_at
         self._owner = owner
+        self._supposed = supposed
 
     @cached_property
     def cues(self) -> Cues:
-        return Cues(self.words)
+        return Cues(self.words, supposed=self._supposed)
 
     @cached_property
     def names(self) -> list[Hit]:

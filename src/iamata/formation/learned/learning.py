@@ -40,7 +40,7 @@ def learn(session: Session, *, mint: IdMint, only: Set[str] | None = None) -> tu
                 text,
                 before=before[-BEFORE:],
                 said_at=turn.said_at,
-                speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
+                speaker=turn.speaker,
                 relationship=turn.relationship,
             )
             for mention in found:

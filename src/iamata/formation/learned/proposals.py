@@ -177,7 +177,7 @@ def _asserted(
         change=change,
         before=before[-BEFORE:],
         said_at=turn.said_at,
-        speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
+        speaker=turn.speaker,
         relationship=turn.relationship,
     )
 
