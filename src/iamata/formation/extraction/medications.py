@@ -21,6 +21,7 @@ _SUPPLEMENT: Final = frozenset([
     "pill", "pills", "tablet", "tablets", "supplement", "supplements", "capsule", "capsules", "patch", "patches", "gum",
     "drops", "infusion", "infusions", "cream",
 ])  # fmt: skip
+_MEASURED: Final = frozenset(["level", "levels", "test", "tests", "allergy"])
 _PRONOUNS: Final = frozenset(("it", "them", "that", "one", "any"))
 _OFF: Final = frozenset(
     ["i'm", "am", "is", "he's", "she's", "been", "was", "were", "went", "come", "came", "go", "going", "get", "got",
@@ -55,6 +56,8 @@ def find(scene: Scene) -> list[Drug]:
     for hit in scene.of("drug", "drug_in_context"):
         if hit.term.kind == "drug_in_context" and not _in_context(scene, hit):
             continue
+        if _MEASURED & set(scene.words[hit.last : hit.last + 2]):
+            continue  # "check your thyroxine levels": a test
         found.append(Drug(hit.first, hit.last, hit.term.concept))
     return found
 

@@ -87,13 +87,17 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
         return None
     text = before[-1][1]
     last: Sentence | None = None
+    stated: Sentence | None = None
     family = False
     for sentence in sentences(text[-3000:]):
+        before_it, stated = stated, sentence
         family = _of_family(sentence.words, relationship) or (
             family and not {"you", "you're", "you've"} & set(sentence.words)
         )
         invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
-        if sentence.question or sentence.tag or invites:
+        if before_it is not None and asks_assent(sentence):
+            last = before_it  # "It says here you're allergic to X. Is that right?"
+        elif sentence.question or sentence.tag or invites:
             last = sentence
         elif sentence.clauses and sentence.clauses[-1].asks:  # the question that a sentence without marks ends with
             clause = sentence.clauses[-1]
@@ -119,6 +123,21 @@ def _one_relative(words: Sequence[str]) -> str:
     """The words for the only relative that is named, such as the mother of "on your mother's side"; else empty."""
     named = [hit for hit in lexicon.kinship().longest(words) if hit.term.kind == "relative"]
     return " ".join(words[named[0].first : named[0].last]).removesuffix("'s") if len(named) == 1 else ""
+
+
+# "Is that how you take it?" is as long as a question gets that only asks whether what was stated is so.
+_ASSENT: Final = 7
+
+
+def asks_assent(sentence: Sentence) -> bool:
+    """Does it only ask whether what stands before it is so ("Is that still right?", "Is that how you take it?")?"""
+    words = sentence.words
+    if not sentence.question or len(words) > _ASSENT or words[:1] not in (["is"], ["isn't"], ["are"], ["does"], ["do"]):
+        return False
+    if not {"that", "this", "it", "those", "they", "these"} & set(words[1:3]):
+        return False
+    told = {"right", "correct", "true", "accurate", "case", "current", "still"} & set(words)
+    return bool(told) or words[2:4] in (["how", "you"], ["what", "you"])
 
 
 def of_statement(text: str, sentence: Sentence) -> Question:

@@ -40,7 +40,6 @@ _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's",
 # Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
 _HEARD_EARLY: Final = 12
 _SHORT: Final = 8
-_ASSENT: Final = 7  # "Is that how you take it?" is as long as what asks for assent gets
 _ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
@@ -209,9 +208,7 @@ class _Turn:
         """What a clinician or an agent states and then asks about ("You're down for Lasix. Is that how you take it?")
         is asked, not said."""
         after = every[at + 1] if at + 1 < len(every) else None
-        if not self.people.official or after is None or not after.question or not after.clauses:
-            return None
-        if len(after.words) > _ASSENT or not {"that", "this", "still"} & set(after.words[:3]):
+        if not self.people.official or after is None or not questions.asks_assent(after):
             return None
         if not {"you", "you're", "your", "you've", "he", "she"} & set(sentence.words):
             return None

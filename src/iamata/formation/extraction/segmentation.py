@@ -346,8 +346,8 @@ def _starts(words: Sequence[str], at: int) -> bool:
     if word == "," and words[at + 2 : at + 3] != [] and words[at + 2] in _SAYS:
         if words[at + 3 : at + 4] == [","] or at + 3 == len(words):
             return False  # "Only thyroxine, she says, 75 micrograms": said in between
-    if word == "," and nxt in _ORDERED and at + 2 < len(words) and words[at + 2] not in ("taking", "using", "to"):
-        return True
+    if word == "," and nxt in _ORDERED and _ORDERED & set(words[max(0, at - 10) : at]):
+        return at + 2 < len(words) and words[at + 2] not in ("taking", "using", "to")
     if _marks_turn(words, at):
         return True
     if word in (";", "–", "—") or (word == "-" and words[at - 1][0].isalnum() and nxt in _SUBJECTS):
