@@ -21,7 +21,7 @@ _NUM: Final = (
 # Spellings of units of dose → the form kept. Masses, volumes and activities come before counts of pieces.
 _UNITS: Final = {
     r"mg|milligrams?|mgs": "mg", r"mcg|ug|µg|micrograms?|mikes": "mcg", r"g|grams?|gm": "g",
-    r"ml|mls|millilit(?:er|re)s?|cc": "ml", r"iu|international units?": "IU", r"units?": "units", r"meq": "meq",
+    r"ml|mls|mils?|millilit(?:er|re)s?|cc": "ml", r"iu|international units?": "IU", r"units?": "units", r"meq": "meq",
     r"teaspoons?|tsp": "teaspoon", r"tablespoons?|tbsp": "tablespoon",
     r"%|percent": "%",
 }  # fmt: skip
@@ -57,7 +57,7 @@ _FREQUENCY: Final = re.compile(
     rf"|(?:at|before|after|with)\s+(?:night|noon|my\s+{_MEAL}|{_MEAL})"
     r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required"
     r"|when\s+necessary|prn"
-    r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
+    r"|(?:on\s+)?(?:a|the|every)\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days?|on\s+(?:mon|tues|wednes|thurs|fri|satur|sun)days|nocte|mane|bd|tds|qds|od|most\s+(?:days|mornings|evenings)|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
     r"|now and then|once in a blue moon|hardly ever|rarely"
     r"|every once in a while|most nights|once in a while|from time to time|on weekends"
     r")\b",

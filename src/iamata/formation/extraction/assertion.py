@@ -27,6 +27,8 @@ _PAST_VERBS: Final = frozenset(("had", "was", "were", "got", "came", "did", "bro
 _ENDING: Final = frozenset(
     ("has", "have", "had", "just", "finally", "all", "since", "then", "both", "is", "are", "now", "completely")
 )
+# These deny what stands before them only at the end of a clause: "numbness, none", not "asthma, none of the others".
+_FINAL: Final = frozenset(("none", "nil", "absent"))
 _RECURS: Final = frozenset(
     ("recur", "recurs", "develop", "occur", "worsen", "happen", "return", "come", "start", "persist", "arise", "get")
 )
@@ -74,6 +76,7 @@ class Cues:
         return any(
             hit.first >= last and hit.first - last <= 4 and self._open(last, hit.first)
             for hit in self.of("negation_after")
+            if self.words[hit.first] not in _FINAL or hit.last == len(self.words)
         )
 
     def _distance(self, start: int, end: int) -> int:
@@ -139,6 +142,8 @@ class Cues:
         if "," not in between:
             return True
         after = between[between.index(",") + 1 :]
+        if after[:1] == ["or"]:
+            return True
         return not _ANEW & set(after) and self.words[start : start + 1] != [] and self.words[start] not in _ANEW
 
     def planned(self, first: int) -> bool:

@@ -232,6 +232,7 @@ _READINGS: Final = (
             "pounds?|lbs?|kilos?|kgs?|kilograms?|stone",
         ),
     ),
+    ("Peak flow", _pattern("peak flows?(?:['’]s)?", r"(\d{2,3})", "l/min")),
     ("Heart rate", _pattern("pulse(?! ox)|heart rate|heartbeat", r"(\d{2,3})", "bpm|beats")),
     ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),
     ("HbA1c", _pattern("a1c|hba1c|hemoglobin a1c", r"(\d{1,2}(?:\.\d)?)", "%|percent")),
@@ -243,7 +244,8 @@ _ASKED: Final = (
     ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
     ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
     ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|oximeter|sats?|saturation)\b", re.IGNORECASE), 50, 100),
-    ("HbA1c", re.compile(r"\ba1c\b", re.IGNORECASE), 4, 20),
+    ("HbA1c", re.compile(r"\b(?:a1c|hba1c)\b", re.IGNORECASE), 4, 20),
+    ("Peak flow", re.compile(r"\bpeak flow\b", re.IGNORECASE), 50, 900),
 )
 _BARE: Final = re.compile(
     r"^(?:(?:yeah|yes|yep|um+|uh|well|oh|so|i think|let me see|let's see)\W+)*"
@@ -262,42 +264,119 @@ _CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|pu
 
 def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[Mention]:
     """Home readings as told: the value as said (142/88, 39.2), and the unit if it is said. `context` is the question
-    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does."""
+    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does. Several
+    of one kind in a clause have each a stretch of their own."""
     text, start, end = scene.text, scene.clause.start, scene.clause.end
     stretch = text[start:end]
-    mentions = []
+    if scene.cues.hypothetical(len(scene.words) - 1) or _GOAL.search(stretch):
+        return []  # "if it goes over 38", "get it under seven": no reading
+    found: list[_Told] = []
     for match in _PRESSURE.finditer(stretch):
         over = "over" in match.group().lower()
         if (_PRESSURE_WORDS.search(stretch) or _PRESSURE_WORDS.search(context)) and (over or "/" in match.group()):
-            mentions.append(_reading(scene, "Blood pressure", match, f"{match[1]}/{match[2]}", ""))
+            found.append(_Told("Blood pressure", match.start(), match.end(), f"{match[1]}/{match[2]}", ""))
     for concept, pattern in _READINGS:
-        found = pattern.search(stretch)
-        if not found or _PRESSURE.search(found.group()):
+        match = pattern.search(stretch)
+        if not match or _PRESSURE.search(match.group()):
             continue
         if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
             continue
-        mentions.append(_reading(scene, concept, found, found[1], found[2] or ""))
+        found.append(_Told(concept, match.start(), match.end(), match[1], match[2] or ""))
+    for concept, pattern, least, most in _BESIDE:
+        if not any(told.concept == concept for told in found):
+            found += [
+                _Told(concept, match.start(), match.end(), match[1], "")
+                for match in pattern.finditer(stretch)
+                if least <= float(match[1]) <= most
+            ]
     scale = _ON_SCALE.search(stretch)
     weighed = scale and re.search(r"\b(?:scale|weigh\w*)\b", f"{context} {text[:end][-200:]}")
-    if not mentions and scale and weighed and not _CHANGE_WORDS.search(stretch):
-        mentions.append(_reading(scene, "Body weight", scale, scale[1], scale[2]))
-    bare = _BARE.search(stretch) if asked and not mentions else None
+    if not found and scale and weighed and not _CHANGE_WORDS.search(stretch):
+        found.append(_Told("Body weight", scale.start(), scale.end(), scale[1], scale[2]))
+    bare = _BARE.search(stretch) if asked and not found else None
     for concept, names, least, most in _ASKED if bare else ():
         if bare and names.search(asked) and least <= float(bare[1]) <= most:
-            mentions.append(_reading(scene, concept, bare, bare[1], bare[2] or ""))
+            found.append(_Told(concept, bare.start(), bare.end(), bare[1], bare[2] or ""))
             break
-    return [mention for mention in mentions if mention is not None]
+    found = [*found, *_further(stretch, found)]
+    return [m for m in (_reading(scene, told, found) for told in found) if m is not None]
 
 
-def _reading(scene: Scene, concept: str, match: re.Match[str], value: str, unit: str) -> Mention | None:
-    first = scene.place(scene.clause.start + match.start())
-    last = max(first + 1, scene.place(scene.clause.start + match.end()))
+class _Told(msgspec.Struct, frozen=True):
+    """A reading at characters `start`:`end` of its clause."""
+
+    concept: str
+    start: int
+    end: int
+    value: str
+    unit: str
+
+
+_GOAL: Final = re.compile(
+    r"\b(?:get|bring|want|keep|like|aim\w*|goal|target)\b.{0,40}\b(?:under|below|down to)\b", re.I
+)
+# What a number just before these words is, where no name stands before it ("118 fasting", "39.4 on the thermometer").
+_BESIDE: Final = (
+    (
+        "Blood glucose",
+        re.compile(rf"(?<![\d/.]){_NUMBER}(?:,|\s)\s*(?:(?:was|when|this morning)\s+)?(?:fasting|(?:before|after)\s+(?:my\s+|the\s+)?"
+                   r"(?:breakfast|lunch|dinner|tea|supper|food|meals?|eating))\b", re.IGNORECASE),
+        20, 700,
+    ),
+    (
+        "Body temperature",
+        re.compile(r"(?<![\d/.])(\d{2,3}(?:\.\d)?)\s+(?:degrees\s+)?(?:on|by|with|in)\s+(?:the|his|her|my)\s+"
+                   r"(?:ear|thermometer|forehead|armpit|strip)", re.IGNORECASE),
+        34, 110,
+    ),
+)  # fmt: skip
+_ALSO: Final = re.compile(
+    r"(?:,|\band|\bthen|\bbut)\s+(?:(?:it was|was|about|around|like|up to|down to)\s+)?"
+    + _NUMBER
+    + r"(?=\s*(?:$|[,.]|(?:at|in|after|before|when|on|by|this|most|last|first|sitting|lying|standing|yesterday|today"
+    r"|tonight|overnight)\b))",
+    re.IGNORECASE,
+)
+
+
+def _further(stretch: str, found: list[_Told]) -> list[_Told]:
+    """More values of the one kind that was read: "320 most mornings, 410 at night"."""
+    if len({told.concept for told in found}) != 1 or found[0].concept == "Blood pressure":
+        return []
+    first = float(found[0].value)
+    return [
+        _Told(found[0].concept, match.start(1), match.end(1), match[1], found[0].unit)
+        for match in _ALSO.finditer(stretch, max(told.end for told in found))
+        if first / 3 <= float(match[1]) <= 3 * first
+    ]
+
+
+def _reading(scene: Scene, told: _Told, found: list[_Told]) -> Mention | None:
+    begin, stop = scene.clause.start, scene.clause.end
+    first = scene.place(begin + told.start)
+    last = max(first + 1, scene.place(begin + told.end))
     last = min(last, len(scene.words))
-    return scene.mention(
+    made = scene.mention(
         MemoryKind.OBSERVATION,
-        concept,
+        told.concept,
         first,
         last,
         polarity=Polarity.AFFIRMED,
-        detail={"value": value, "unit": unit.lower()},
+        detail={"value": told.value, "unit": told.unit.lower()},
     )
+    alike = sorted(other.start for other in found if other.concept == told.concept)
+    if made is None or len(alike) < 2:
+        return made
+    after = [start for start in alike if start > told.start]
+    start = begin if told.start == alike[0] else begin + told.start
+    end = len(scene.text[: begin + after[0]].rstrip(" ,;")) if after else stop
+    end = _before_and(scene.text, start, end) if after else end
+    return msgspec.structs.replace(made, start=min(start, made.anchor_start), end=max(end, made.anchor_end))
+
+
+def _before_and(text: str, start: int, end: int) -> int:
+    """The end without a conjunction that leads to the next."""
+    for word in (" and", " then", " but"):
+        if text[start:end].lower().endswith(word):
+            return start + len(text[start : end - len(word)].rstrip(" ,;"))
+    return end

@@ -40,6 +40,8 @@ _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's",
 # Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
 _HEARD_EARLY: Final = 12
 _SHORT: Final = 8
+_ENDS: Final = 3
+_ANAPHORIC: Final = 4
 _ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
@@ -181,17 +183,20 @@ class _Turn:
         self.speaker = speaker
         self.people = People(speaker, relationship)
         self.people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
-        self.drug = ""
+        self.drug = self.near = ""  # spoken of last; the same if in this turn or the one before
         self.substance = ""  # of this turn: what "I'm allergic to it" may mean
         self.context = before[-1][1][-500:] if before else ""
         self.asked = before[-1][1][-500:] if before and before[-1][0] is not speaker and "?" in before[-1][1] else ""
+        if self.asked and len(self.asked.split()) <= _ANAPHORIC:  # "What's it been?", "And this morning?"
+            self.asked = " ".join([*(words[-300:] for _who, words in before[-4:-1]), self.asked])
         for _who, words in before[-_LOOK_BACK:]:
+            self.near = ""
             self._speak_of(words[-2000:])
 
     def _speak_of(self, words: str) -> None:
         names = medications.bare_names([spot.word for spot in lexicon.split_words(words)])
         if names:
-            self.drug = names[-1]
+            self.drug = self.near = names[-1]
 
     def _name_substance(self, scene: Scene) -> None:
         named = scene.of("drug", "allergen")
@@ -202,9 +207,7 @@ class _Turn:
         """A question: it asserts nothing, and names what "it" may mean."""
         self._speak_of(self.text[sentence.start : sentence.end])
 
-    def asks_assent(
-        self, sentence: Sentence, at: int, every: Sequence[Sentence]
-    ) -> questions.Question | None:
+    def asks_assent(self, sentence: Sentence, at: int, every: Sequence[Sentence]) -> questions.Question | None:
         """What a clinician or an agent states and then asks about ("You're down for Lasix. Is that how you take it?")
         is asked, not said."""
         after = every[at + 1] if at + 1 < len(every) else None
@@ -263,7 +266,9 @@ class _Turn:
         hearsay = scene.cues.of("hearsay")
         if reactions.is_general(scene) or any(hit.first <= _HEARD_EARLY for hit in hearsay):
             return []
-        wished = [] if self.people.official else wishes.read(scene)
+        wished = wishes.read(scene)
+        if self.people.official:  # what stands in the way may also be told for the patient
+            wished = [m for m in wished if m.kind is MemoryKind.BARRIER]
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
             return wished
         made: list[Mention | None] = [*wished]
@@ -281,7 +286,7 @@ class _Turn:
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
-            drugs = medications.read(scene, self.drug, answering=opened == "medication")
+            drugs = medications.read(scene, self.drug, answering=opened == "medication", near=self.near)
             if effects:
                 drugs = [
                     m
@@ -335,7 +340,10 @@ def _joined(
         return found, made
     if clause.joined and last and not made and scene.cues.of("retraction"):
         return [_retracted(m) if m in last else m for m in found], made
-    if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
+    unsaid = not made or (len(scene.words) <= _ENDS and all(m.kind is MemoryKind.ADHERENCE for m in made))
+    ends = bool(scene.words) and scene.words[0] in _ANAPHORS and bool(scene.cues.of("over")) and unsaid
+    if ends and (last or earlier) and (last or earlier)[-1].kind in _FINDINGS:
+        made = []  # "That's stopped", of what was felt
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
         return found, made

@@ -31,7 +31,9 @@ _SUBJECTS: Final = frozenset(
      "we're", "we've", "we'd", "we'll", "they", "they're", "they've", "they'd", "they'll", "it", "it's", "it'd",
      "it'll", "there", "there's", "that's", "this", "you", "you're", "you've"]
 )  # fmt: skip
-_DETERMINERS: Final = frozenset(["both", "my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"])
+_DETERMINERS: Final = frozenset(
+    ["both", "my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"]
+)
 _FINITE: Final = frozenset(
     ["am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "take", "takes", "took", "get",
      "gets", "got", "feel", "feels", "felt", "hurt", "hurts", "hurting", "ache", "aches", "keeps", "keep", "kept",
