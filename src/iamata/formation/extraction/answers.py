@@ -6,6 +6,7 @@ not answered says nothing, and neither does "I don't know".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Protocol
@@ -67,6 +68,11 @@ _FILLERS: Final = frozenset(
 }
 _ECHOES: Final = MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
+_ECHOED: Final = frozenset(
+    (who, verb)
+    for who in ("it", "i", "that", "he", "she", "they", "we")
+    for verb in ("would", "does", "do", "did", "is", "was", "am", "has", "have", "are", "can", "could")
+)
 _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
 
 
@@ -80,9 +86,12 @@ def stance(words: Sequence[str]) -> tuple[str, int]:
     while at < len(words) and words[at] in _FILLERS:
         at += 1
     best: tuple[str, int] = ("", at)
+    if tuple(words[at : at + 2]) in _ECHOED and words[at + 2 : at + 3] in ([], [","]):
+        best = ("yes", at + 2)  # "It would.", "I would, yes"
     for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
         for hit in lexicon.cues().every(words[start : start + 7]):
-            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and start + hit.last > best[1]:
+            further = start + hit.last > best[1] or (not best[0] and start + hit.last == best[1])
+            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and further:
                 best = (hit.term.kind, start + hit.last)
     return best
 
@@ -109,8 +118,21 @@ def read(
         )  # fmt: skip
         mentions.append(msgspec.structs.replace(base, **changes))
 
+    if question.open == "goal":
+        return _aims(text, sentence, told, people, said_at)
+    if question.state and _is_poor(words):
+        answer(Topic(MemoryKind.SYMPTOM, question.state), Polarity.AFFIRMED)
+        return mentions
+    if (other := _instead(words, question, people)) is not None:
+        for topic in question.topics:
+            if topic.kind in (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.ALLERGY):
+                named = topic.concept if topic.kind is not MemoryKind.ALLERGY else f"{topic.concept} allergy"
+                answer(Topic(MemoryKind.FAMILY_HISTORY, named), Polarity.AFFIRMED, relation=other)
+        return mentions
     if question.family:
         relative = people.relative(words)
+        if relative is None and words[:1] in (["i"], ["i've"]) and {"it", "that", "myself"} & set(words):
+            relative = people.owner(words, len(words), len(words))  # "I had it myself", says a father
         if relative is not None and told != "no" and not any(m.kind is MemoryKind.FAMILY_HISTORY for m in own):
             for topic in question.topics:
                 if relative.experiencer is Experiencer.FAMILY and topic.kind is MemoryKind.FAMILY_HISTORY:
@@ -136,7 +158,7 @@ def read(
             answer(topic, Polarity.AFFIRMED, detail=details(severity=severity))
         return mentions
     habit = [topic for topic in question.topics if topic.kind is MemoryKind.SOCIAL]
-    if habit and not own and {"quit", "stopped"} & set(words[:2]):  # "Quit ten years ago."
+    if habit and not own and {"quit", "stopped", "gave", "packed", "given"} & set(words[:3]):  # "Quit ten years ago."
         for topic in habit:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
@@ -148,6 +170,11 @@ def read(
         for topic, changes in shown:
             answer(topic, Polarity.AFFIRMED, **changes)
         return mentions
+    if habit and question.which and not own and _begins_with_number(words):  # "Twelve, fourteen maybe."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED)
+        return mentions
+    told = "" if told == "unsure" and words[:1] == ["maybe"] else told
     habits = [topic for topic in question.topics if topic.kind in (MemoryKind.SOCIAL, MemoryKind.MEDICATION)]
     often = find_frequencies(text, span[0], span[1])
     if not told and habits and often and len(question.topics) == len(habits) and not own and _begins(often, span, text):
@@ -155,7 +182,8 @@ def read(
             answer(topic, Polarity.AFFIRMED, detail=details(frequency=often[0].text))
         return mentions
     mentions += _of_relatives(text, sentence, question, people, said_at)
-    partial = _partial(text, sentence, people)
+    dosed = [amount for amount in find_doses(text, span[0], span[1]) if amount.piece]
+    partial = "" if dosed else _partial(text, sentence, people)
     if partial and not own:
         for topic in question.topics:
             if topic.kind is MemoryKind.MEDICATION:
@@ -172,12 +200,16 @@ def read(
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
-        if question.open == "allergy" and _some_left(words[after:]):
+        if question.open == "allergy" and (_some_left(words[after:]) or question.mere):
             return mentions
+        if words[:1] == ["no"] and any(m.concept.text in {t.concept for t in question.topics} for m in own):
+            if words[1:2] != [","] and len(question.topics) > 1:
+                return mentions  # "No rash.", after several were asked: of the others nothing is said
         sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
-        asked_for = (
-            question if not sort or words[:2] != ["not", "to"] else msgspec.structs.replace(question, general=sort)
-        )
+        only = sort and words[:2] == ["not", "to"]
+        asked_for = msgspec.structs.replace(question, general=sort) if only else question
+        if sort and words[:2] == ["not", "to"] and question.negative:
+            asked_for = msgspec.structs.replace(asked_for, negative=False)
         _denial(asked_for, own, answer)
     elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
         for topic in question.topics:
@@ -191,6 +223,61 @@ def read(
     return mentions
 
 
+def _aims(text: str, sentence: Sentence, told: str, people: People, said_at: datetime | None) -> list[Mention]:
+    """The answer to what somebody would like to be able to do: a goal, in its own words."""
+    words = sentence.words
+    first = next(
+        (at for at, word in enumerate(words) if word not in _FILLERS | {"be", "being", "able", "to"}), len(words)
+    )
+    if told in ("no", "unsure") or len(words) - first < 2 or len(sentence.clauses) > 2:
+        return []
+    scene = Scene(text, sentence.clauses[0], people, said_at)
+    last = min(len(scene.words), first + 8)
+    if first >= last:
+        return []
+    said = scene.said(first, last)
+    made = scene.mention(
+        MemoryKind.GOAL, said[0].upper() + said[1:], first, last,
+        polarity=Polarity.AFFIRMED, temporality=Temporality.CURRENT, dated=False,
+        person=people.wisher(scene.words, first),
+    )  # fmt: skip
+    return [made] if made is not None else []
+
+
+_VERY: Final = frozenset(["very", "pretty", "really", "fairly", "quite", "a", "bit", "it's", "is", "it", "so"])
+
+
+def _is_poor(words: Sequence[str]) -> bool:
+    """ "Low.", "Very bad": the answer to how one's mood or sleep is."""
+    plain = [word for word in words if word[0].isalnum()]
+    while plain and plain[0] in _VERY | _FILLERS:
+        plain = plain[1:]
+    hits = [hit for hit in lexicon.cues().every(plain[:3]) if hit.term.kind == "poor" and hit.first == 0]
+    return any(hit.last == len(plain) for hit in hits)
+
+
+def _instead(words: Sequence[str], question: Question, people: People) -> str | None:
+    """The relative who has what was asked: "That's my brother.", "No, that's my mother"; else None."""
+    plain = [word for word in words if word[0].isalnum() and word not in ("no", "sorry", "actually")]
+    if question.family or len(plain) > 5 or plain[:1] not in (["that's"], ["it's"], ["that"]):
+        return None
+    relative = people.relative(words)
+    return relative.relation if relative is not None and relative.experiencer is Experiencer.FAMILY else None
+
+
+def _begins_with_number(words: Sequence[str]) -> bool:
+    """ "Twelve, fourteen maybe", "About six": a number is what is answered."""
+    plain = [word for word in words if word[0].isalnum() and word not in ("about", "around", "maybe", "like", "only")]
+    return bool(plain) and (plain[0].isdigit() or plain[0] in _COUNTED) and len(plain) <= 6
+
+
+_COUNTED: Final = frozenset(
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty"]
+)
+_DOSE_NUMBER: Final = re.compile(
+    r"(?<![\d/.])(\d{1,4}(?:\.\d{1,2})?)(?![\d/]|\s*(?:years|months|weeks|days|times|ago))"
+)
+_DOSE_TO: Final = re.compile(r"\bto (\d{1,4}(?:\.\d{1,2})?)(?![\d/])", re.IGNORECASE)
 _ONLY_WHEN: Final = frozenset(["when", "if", "after", "at", "in", "on", "with", "during", "while", "whenever"])
 _LIMITS: Final = frozenset(["just", "only", "mostly", "usually", "mainly", "sometimes"])
 _COURSE: Final = frozenset(
@@ -216,6 +303,12 @@ def _shown(
     if topic.kind is MemoryKind.MEDICATION and question.which and doses:
         often = find_frequencies(text, sentence.start, sentence.end)
         return [(topic, {"detail": details(dose=doses[0].text, frequency=often[0].text if often else "")})]
+    if topic.kind is MemoryKind.MEDICATION and {"dose", "much", "strength", "milligrams"} & set(
+        spot.word for spot in lexicon.split_words(question.text)
+    ):
+        numbers = _DOSE_NUMBER.findall(text[sentence.start : sentence.end])
+        to = _DOSE_TO.findall(text[sentence.start : sentence.end])
+        return [(topic, {"detail": details(dose=(to or numbers)[-1 if to else 0])})] if numbers else []
     if topic.kind is not MemoryKind.SYMPTOM:
         return []
     if {"where", "which"} & {spot.word for spot in lexicon.split_words(question.text)[:3]}:
@@ -258,6 +351,17 @@ _TAKES_BACK: Final = frozenset(
 def takes_back(words: Sequence[str]) -> bool:
     """Does it open as what takes a denial back ("Oh wait, …", "Except …", "Well, maybe …")?"""
     return bool(_TAKES_BACK & set(words[:3])) and len(words) <= _LONGEST_ANSWER
+
+
+def thinks_again(words: Sequence[str]) -> bool:
+    """ "… um, well, nickel": after a "no", a word of thinking again with a name soon after it."""
+    again = [at for at, word in enumerate(words) if word in ("well", "oh", "actually", "wait")]
+    rest = words[again[-1] + 1 :] if again else []
+    return bool(rest) and len(rest) <= _SHORT_REST and not _HARMLESS & set(rest)
+
+
+_SHORT_REST: Final = 6
+_HARMLESS: Final = frozenset(["fine", "okay", "ok", "not", "no", "never", "take", "tolerate", "nothing", "none", "i"])
 
 
 def is_denial(sentence: Sentence) -> bool:

@@ -11,7 +11,7 @@ from iamata.formation.extraction.amounts import find_frequencies, find_severity
 from iamata.formation.extraction.assertion import Assertion
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
-from iamata.model.memory import MemoryKind, Temporality
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
@@ -25,6 +25,11 @@ _BETWEEN: Final = 5
 _DIAGNOSED: Final = ("diagnosed", "found out", "born with", "live with", "living with")
 # "My feet are cold": a part and a quality do not make a symptom when these stand between.
 _BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", "makes", "gives", "gave"))
+
+
+_ADJECTIVES: Final = frozenset(
+    ["sore", "swollen", "itchy", "painful", "stiff", "numb", "tender", "aching", "achy", "bruised", "puffy"]
+)
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -70,6 +75,9 @@ def _side(scene: Scene, first: int, last: int) -> str:
         reach = 1 if scene.words[hit.first] == "both" else 2  # "we both have migraines" tells no side
         if hit.term.kind == "side" and (first - reach <= hit.first < last):
             return hit.term.concept
+        after = scene.words[max(last, hit.first - 2) : hit.first] == ["on", "the"]
+        if hit.term.kind == "side" and after and hit.first - last <= _BETWEEN:
+            return hit.term.concept  # "the pain is on the right side"
     return ""
 
 
@@ -102,6 +110,8 @@ def _parts_of(scene: Scene, quality: Hit, parts: list[Hit]) -> list[Hit]:
             return chain
     if after:
         gap = words[quality.last : after[0].first]
+        if words[quality.first] in _ADJECTIVES and all(_LINK.match(word) for word in gap):
+            return [after[0]]  # "a sore toe", "swollen left ankle"
         if gap and gap[0] in _PREPOSITIONS and not any(w in _BARRIERS for w in gap):
             chain = [after[0]]
             for other in after[1:]:
@@ -140,6 +150,17 @@ def read(scene: Scene) -> list[Mention]:
         made = mention_of(scene, finding)
         if made is not None:
             mentions.append(made)
+    return mentions or _treated(scene)
+
+
+def _treated(scene: Scene) -> list[Mention]:
+    """ "Both my brothers are on tablets for blood pressure": the disease that a relative is treated for."""
+    mentions = []
+    for hit in scene.cues.of("treated"):
+        person = scene.owner(hit.first, hit.last)
+        if person.experiencer is Experiencer.FAMILY and not scene.cues.hypothetical(hit.first):
+            made = scene.mention(MemoryKind.CONDITION, hit.term.concept, hit.first, hit.last, person=person)
+            mentions += [made] if made is not None else []
     return mentions
 
 
@@ -190,7 +211,9 @@ def assess(scene: Scene, finding: Finding) -> Assertion:
 
 
 def _past(scene: Scene, finding: Finding, text: str) -> bool:
-    if any(word in text for word in _DIAGNOSED) or any(when.begins for when in scene.times):
+    if any(word in text for word in _DIAGNOSED):
+        return False
+    if any(when.begins and not (scene.words[:1] == ["i'd"] and _BRIEF.match(when.said)) for when in scene.times):
         return False
     if not scene.cues.past_tense(finding.first):
         return False
@@ -200,6 +223,7 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
     return any(when.date != today for when in scene.times)
 
 
+_BRIEF: Final = re.compile(r"for (?:a|an|one|two|three|a couple of|a few) (?:minute|hour|day|night)s?\b", re.IGNORECASE)
 _HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)

@@ -268,7 +268,14 @@ def _adherence(scene: Scene, drugs: list[Drug], carried: str, told: bool) -> lis
         return None
     change, cue = found
     targets = drugs or [drug for drug in (generic(scene) or pronoun(scene, carried, cue.first),) if drug]
-    if not targets and carried and len(scene.words) - cue.last <= 2 and change in ("stopped", "skipped", "resumed"):
+    counted = bool(find_doses(scene.text, scene.clause.start, scene.clause.end))  # "Most days four puffs"
+    if (
+        not targets
+        and carried
+        and not counted
+        and len(scene.words) - cue.last <= 2
+        and change in ("stopped", "skipped", "resumed")
+    ):
         targets = [Drug(cue.first, cue.last, carried, named=False)]  # "… but I keep forgetting"
     if not targets:
         return None

@@ -37,7 +37,12 @@ MEDICATION_WORDS: Final = frozenset(
 )
 _ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
 _PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
+_TAKES: Final = frozenset(
+    ["had", "given", "tried", "taken", "take", "using", "used", "use", "buy", "bought", "get", "got"]
+)
+_RELIEVES: Final = frozenset(["relieve", "relieves", "ease", "eases", "help", "helps", "helping", "settle", "settles"])
 _DISEASES: Final = (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.SYMPTOM)
+_LIKES: Final = frozenset(["prefer", "suit", "rather", "suits"])
 _DEGREE: Final = frozenset(
     ["worse", "better", "improving", "improved", "worsening", "same", "bad", "severe", "constant", "gone"]
 )
@@ -53,13 +58,14 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
+    """What the turn before asked. `open` is `allergy`, `medication` or `goal` when it asks which; `negative`: it states a
     denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
     no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
     `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
     are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
     what comes may take that back; `continued`: it was answered with names, and more may be added; `of`: the words for the one
-    relative that it asks about."""
+    relative that it asks about; `mere`: it speaks of allergies without asking whether there are any, so a refusal denies
+    none; `state`: what a bad mood, appetite, sleep that it asks after is called."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -78,6 +84,8 @@ class Question(msgspec.Struct, frozen=True):
     taken_back: bool = False
     continued: bool = False
     of: str = ""
+    mere: bool = False
+    state: str = ""
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relationship: str = "") -> Question | None:
@@ -105,6 +113,8 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
     if last is None:
         return None
     question = _read_question(text[-3000:], last, before[-1][0], relationship)
+    if not question.topics and not question.open and _asks_which(last) and _asked_allergies(before[:-1], before[-1][0]):
+        question = msgspec.structs.replace(question, open="allergy", which=False)
     if question.topics and _of_names(last) and _asked_allergies(before[:-1], before[-1][0]):
         topics = tuple(msgspec.structs.replace(topic, kind=MemoryKind.ALLERGY) for topic in question.topics)
         question = msgspec.structs.replace(question, topics=topics)
@@ -161,6 +171,12 @@ def _of_names(sentence: Sentence) -> bool:
     return any(hit.term.kind in ("drug", "allergen") for hit in lexicon.clinical().longest(words))
 
 
+def _asks_which(sentence: Sentence) -> bool:
+    """ "To what?", "Which ones?", "Such as?": more of what was asked before."""
+    words = sentence.words
+    return len(words) <= 5 and bool({"what", "which", "such", "like"} & set(words)) and "happens" not in words
+
+
 def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> bool:
     """Was the talk of the last few turns about which allergies there are?"""
     texts = [text for who, text in before[-4:] if who is asker]
@@ -170,6 +186,9 @@ def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> b
 def _of_family(words: Sequence[str], relationship: str = "") -> bool:
     if any(hit.term.kind == "family_any" for hit in lexicon.cues().every(words)):
         return True
+    told = [at for at, word in enumerate(words) if word in ("told", "says", "said", "mentioned", "tells", "thinks")]
+    if told and {"you", "you're", "you've"} & set(words[told[0] + 1 :]):
+        return False  # "Your mother told us that you have epilepsy"
     return any(
         hit.term.kind == "relative" and lexicon.composed().get((relationship, hit.term.concept)) != "patient"
         for hit in lexicon.kinship().longest(words)
@@ -180,6 +199,7 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
     topics: list[Topic] = []
     known: list[str] = []
     opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
+    mere = _only_speaks(sentence.words)
     asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
     for clause in sentence.clauses:
         scene = Scene(text, clause, People(asker, ""), None)
@@ -191,9 +211,13 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
             substances = [h.term.concept for h in named]
             topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
-            if not substances:
+            if not substances or _of_a_class(scene, named):
                 opened, general = "allergy", _general(scene)
                 negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
+            continue
+        if _reacts(scene.words) or _of_surroundings(scene):
+            opened = "allergy"
+            mere = True
             continue
         effects = [m for m in reactions.read_effects(scene, "") if m.kind is MemoryKind.SIDE_EFFECT]
         if effects:
@@ -220,6 +244,12 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
     words = sentence.words
+    if not opened and _asks_aims(words):
+        opened, topics = "goal", []
+    if not topics and {"would", "do"} & set(words[:1]) and "you" in words and _LIKES & set(words):
+        wish = [hit.term.concept for hit in lexicon.wishes().longest(words)]
+        rest = " ".join(word for word in words[1:] if word not in _LIKES | {"you", "better", "best", ","}).strip()
+        topics = [Topic(MemoryKind.PREFERENCE, (wish or [rest[:1].upper() + rest[1:]])[0])] if wish or rest else []
     lasting = (
         words[:2]
         == [
@@ -241,6 +271,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         negative=negative,
         lasting=lasting,
         degree=bool(held & _DEGREE) or _how(words, ("bad", "severe", "strong", "painful")),
+        mere=mere,
+        state=_state(sentence.words),
         plain=any(pair in text_of for pair in _PLAINLY),
         others=others,
         known=tuple(known),
@@ -252,6 +284,67 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         if drugs_asked and held & {"happens", "happened", "happen", "reaction", "react"}
         else "",
     )
+
+
+# Words by which a question speaks of allergies without asking whether there are any.
+_SPEAKS: Final = frozenset(
+    ["mind", "updated", "update", "asked", "come", "came", "say", "said", "told", "tell", "could", "show", "showed",
+     "sent", "send", "written", "wrote", "check", "checked", "talk", "discuss", "mentioned", "explain", "explained",
+     "clinic", "bracelet", "form", "list", "card", "band", "alert", "test", "tested", "tests", "testing", "seen",
+     "section", "letter", "history", "confirm", "confirmed", "review", "go", "about"]
+)  # fmt: skip
+_WHETHER: Final = frozenset(["how", "if", "whether", "any", "anything", "what", "which", "known", "no", "other"])
+
+
+def _only_speaks(words: Sequence[str]) -> bool:
+    """ "Did the nurse ask about your allergies?", "Can I ask you about them?": a "no" to it denies none of them."""
+    if "mind" in words[:4]:
+        return True  # "Do you mind if I ask about your allergies?"
+    return bool((_SPEAKS | {"ask"}) & set(words)) and not _WHETHER & set(words)
+
+
+def _of_a_class(scene: Scene, named: Sequence[lexicon.Hit]) -> bool:
+    """ "Allergic to any antibiotics at all?" asks which of them."""
+    return bool(named) and all(
+        "any" in scene.words[max(0, hit.first - 2) : hit.first] and hit.term.concept in _SORTS for hit in named
+    )
+
+
+_SORTS: Final = frozenset(
+    ["Antibiotic", "Antibiotics", "NSAID", "Pain reliever", "Painkiller", "Nut", "Tree nut", "Food"]
+)
+_ANYTHING: Final = frozenset(["anything", "any", "what", "things"])
+
+
+def _reacts(words: Sequence[str]) -> bool:
+    """ "Anything you react to?", "What do you react to?": which allergies there are."""
+    reacting = [at for at, word in enumerate(words) if word in ("react", "reacts", "reacted", "reacting")]
+    return bool(reacting) and bool(_ANYTHING & set(words[: reacting[0]]))
+
+
+def _of_surroundings(scene: Scene) -> bool:
+    """ "Anything in the environment, dust, pollens?": which of the allergens there are."""
+    allergens = scene.of("allergen")
+    return len(allergens) > 1 and bool({"anything", "any"} & set(scene.words[: allergens[0].first]))
+
+
+def _state(words: Sequence[str]) -> str:
+    """What is called bad mood, appetite, sleep or energy, where the question asks how that is; else empty."""
+    if not {"how", "how's"} & set(words[:3]):
+        return ""
+    return next((hit.term.concept for hit in lexicon.cues().every(words) if hit.term.kind == "state"), "")
+
+
+_AIMS: Final = (
+    "like to be able to", "working towards", "working toward", "your goal", "your goals", "your aim", "hoping to",
+    "hope to", "aiming for", "looking forward to", "want to be able to", "want to get back", "matters most",
+    "want to achieve", "love to be able", "like to achieve", "want to get out of",
+)  # fmt: skip
+
+
+def _asks_aims(words: Sequence[str]) -> bool:
+    said = " ".join(words)
+    return any(aim in said for aim in _AIMS)
 
 
 def _how(words: Sequence[str], degrees: Sequence[str]) -> bool:
@@ -268,6 +361,10 @@ def _general(scene: Scene) -> str:
 
 def _asks_medicines(scene: Scene) -> bool:
     words = set(scene.words)
+    if "anything" in words and words & {"for", "over", "buy", "counter"} and words & _TAKES:
+        return True  # "Has he had anything for it?"
+    if "anything" in words and words & _RELIEVES:
+        return True  # "Does anything relieve it?"
     return (
         bool(words & MEDICATION_WORDS)
         or ("take" in words and "what" in words)

@@ -65,6 +65,9 @@ def mentions(
     question = questions.asked(before, speaker, turn.people.relationship)
     if question is not None and question.of and speaker is Speaker.PATIENT:
         turn.people.speak_of(turn.people.relative([spot.word for spot in lexicon.split_words(question.of)]))
+    if question is None and text[:4].lower() == "and " and before and before[-1][0] is speaker:
+        more = questions.asked(before[:-1], speaker, turn.people.relationship)  # "And being able to lift the baby."
+        question = more if more is not None and more.open == "goal" else None
     every = list(sentences(text))
     for at, sentence in enumerate(every):
         order = order_in(sentence.words)
@@ -74,7 +77,8 @@ def mentions(
             turn.hear(sentence)
             question = questions.own(text, sentence)
             continue
-        if question is not None and question.continued and not _adds(text, sentence):
+        repaired = any(clause.repair for clause in sentence.clauses)
+        if question is not None and question.continued and not _adds(text, sentence) and not repaired:
             question = None
         if found and at and _takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
             found = _without_last(found, sentence)
@@ -238,6 +242,7 @@ class _Turn:
             ]
             found.extend(made)
             previous = made or previous
+            found = _without_denied(found)
             self.people.follow(scene.words)
             self._speak_of(scene.text[clause.start : clause.end])
             self._name_substance(scene)
@@ -245,6 +250,8 @@ class _Turn:
             self.context = scene.text[sentence.start : sentence.end]
             if len(clause.words) > 2:  # not "Yeah" alone
                 self.asked = ""
+        if question is not None and question.open == "goal":
+            return answers.read(self.text, sentence, question, found, self.said_at, self.people) or found
         if question is not None:
             picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
             found = [mention for mention in found if mention.concept.text not in picked]
@@ -254,9 +261,9 @@ class _Turn:
 
     def _goes_on_supposing(self, before: Clause, clause: Clause) -> bool:
         """ "If it goes over 38, or you get a rash, …": what is joined to a supposition that is still open."""
-        opened = before.words[:1]
-        between = self.text[before.end : clause.start].lower().split()
-        return opened in (["if"], ["should"]) and between[-1:] in (["or"], ["and"]) and "," not in before.words
+        led = [*self.text[before.end : clause.start].lower().split()[-1:], *clause.words[:1]]
+        opened = before.words[:1] in (["if"], ["should"])
+        return opened and bool({"or", "and"} & set(led)) and "," not in before.words
 
     def _scene(self, clause: Clause, owner: Person) -> Scene:
         return Scene(self.text, clause, self.people, self.said_at, owner)
@@ -282,7 +289,9 @@ class _Turn:
             back = question is not None and question.taken_back
             if back and not answers.takes_back(scene.words):
                 pass
-            elif opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
+            elif (
+                opens != "no" or reactions.of_some(scene.words[after:]) or answers.thinks_again(scene.words[after:])
+            ):  # "No, just penicillin.", "no, um, well, nickel"
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
@@ -304,6 +313,10 @@ class _Turn:
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
+    if answers.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
+        named = [
+            hit for hit in named if not named[0].first < hit.first or not reactions.left_out(scene.words, hit.first)
+        ]
     person = scene.owner(named[0].first, named[0].last) if named else None  # "cats" and "dogs" are no persons here
     doubted = any(
         pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
@@ -325,6 +338,18 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
     return [m for m in made if m is not None]
 
 
+def _without_denied(found: list[Mention]) -> list[Mention]:
+    """Without the allergy that the same sentence goes on to deny: "Latex, no, not latex"."""
+    denied = {m.concept.text: m.start for m in found if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.DENIED}
+    return [
+        m
+        for m in found
+        if not (
+            m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.end <= denied.get(m.concept.text, -1)
+        )
+    ]
+
+
 def _joined(
     scene: Scene, found: list[Mention], made: list[Mention], earlier: list[Mention]
 ) -> tuple[list[Mention], list[Mention]]:
@@ -332,6 +357,10 @@ def _joined(
     clause = scene.clause
     before = [m for m in found or (earlier if clause.repair else []) if m.end <= clause.start]
     last = [m for m in before if m.end == max(b.end for b in before)] if before else []
+    if clause.repair and last and not made and _is_anothers(scene):
+        for wrong in last:  # "Penicillin. No, sorry, that's my sister"
+            (found if wrong in found else earlier).remove(wrong)
+        return found, []
     if clause.repair and last:
         made = made or [m for m in (_mended(scene, last[-1]),) if m is not None]
         kinds = {m.kind for m in made}
@@ -346,10 +375,18 @@ def _joined(
         made = []  # "That's stopped", of what was felt
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
+        earlier[:] = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in earlier]
         return found, made
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made
+
+
+def _is_anothers(scene: Scene) -> bool:
+    """ "That's my sister": what was told before is another person's."""
+    if scene.words[:1] not in (["that's"], ["it's"], ["that"]) or len(scene.words) > _SHORT:
+        return False
+    return any(hit.term.kind in ("relative", "other") for hit in lexicon.kinship().longest(scene.words))
 
 
 def _retracted(mention: Mention) -> Mention:
