@@ -221,3 +221,50 @@ def composed() -> dict[tuple[str, str], str]:
 def wishes() -> Lexicon:
     """What preferences and concerns are about."""
     return Lexicon(_read("wishes"))
+
+
+# Shorter names have too many neighbours among everyday words.
+_SPELT: Final = 7
+# Ingredients that the tables name otherwise.
+_ALSO_INGREDIENTS: Final = frozenset(["paracetamol", "salbutamol", "beclometasone", "adrenaline"])
+
+
+@cache
+def _spellings() -> dict[str, frozenset[str]]:
+    """An ingredient's name, and that name less any one letter → the names it may be. Not of brands: too many are one
+    letter from an everyday word."""
+    found: dict[str, set[str]] = {}
+    for term in clinical().of("drug"):
+        name = term.words[0]
+        ingredient = name == term.concept.lower() or name in _ALSO_INGREDIENTS
+        if len(term.words) == 1 and len(name) >= _SPELT and name.isalpha() and ingredient and name != "inhaler":
+            for form in (name, *_less_one(name)):
+                found.setdefault(form, set()).add(name)
+    return {form: frozenset(names) for form, names in found.items()}
+
+
+def _less_one(word: str) -> list[str]:
+    return [word[:at] + word[at + 1 :] for at in range(1, len(word))]
+
+
+@lru_cache(maxsize=20_000)
+def misspelt(word: str) -> Term | None:
+    """The drug that this word is one letter away from (one more, one less, another, two swapped; never the first);
+    None for a shorter word, one that a table knows, or where it could be two drugs."""
+    if len(word) < _SPELT or not word.isalpha() or _is_known(word):
+        return None
+    near = {name for form in (word, *_less_one(word)) for name in _spellings().get(form, ()) if _one_off(word, name)}
+    terms = {term.concept: term for name in near for term in clinical().exact(name) if term.kind == "drug"}
+    return next(iter(terms.values())) if len(terms) == 1 else None
+
+
+def _is_known(word: str) -> bool:
+    return any(table().exact(word) for table in (clinical, cues, body, kinship, wishes))
+
+
+def _one_off(word: str, name: str) -> bool:
+    if abs(len(word) - len(name)) == 1:
+        return True  # they share a form less one letter
+    apart = [at for at in range(len(word)) if word[at] != name[at]] if len(word) == len(name) else []
+    swapped = len(apart) == 2 and apart[1] == apart[0] + 1
+    return len(apart) == 1 or (swapped and word[apart[0]] == name[apart[1]] and word[apart[1]] == name[apart[0]])

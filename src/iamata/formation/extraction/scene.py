@@ -45,6 +45,7 @@ class Scene:
         self.said_at = said_at
         self._owner = owner
         self._supposed = supposed
+        self._doubted: frozenset[int] = frozenset()
 
     @cached_property
     def cues(self) -> Cues:
@@ -55,7 +56,16 @@ class Scene:
         """Drugs, symptoms, conditions, allergens: the longest at each place; not those that only help name another
         thing ("tetanus shot")."""
         found = lexicon.clinical().longest(self.words)
+        found = sorted([*found, *self._guessed(found)]) if self.clause.spots else found
         return [hit for hit in found if hit.term.kind not in ("condition", "symptom") or not self._helps(hit)]
+
+    def _guessed(self, found: list[Hit]) -> list[Hit]:
+        """Words that no table knows and that are one letter from one drug: read as that drug, in doubt."""
+        covered = {at for hit in found for at in range(hit.first, hit.last)}
+        terms = [(at, lexicon.misspelt(word)) for at, word in enumerate(self.words) if at not in covered]
+        hits = [Hit(at, at + 1, term) for at, term in terms if term is not None]
+        self._doubted = frozenset(hit.first for hit in hits)
+        return hits
 
     def _helps(self, hit: Hit) -> bool:
         return hit.last < len(self.words) and self.words[hit.last] in _MAKES_ANOTHER
@@ -121,6 +131,8 @@ class Scene:
                 return None
             kind = MemoryKind.FAMILY_HISTORY
         assertion = self.cues.assess(first, last)
+        if self._doubted & set(range(first, last)):
+            certain = False  # the name is not spelt so
         since, since_said = self.since() if dated else ("", "")
         start, end = self.characters(first, last)
         return Mention(
