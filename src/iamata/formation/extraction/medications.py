@@ -68,7 +68,8 @@ def find(scene: Scene) -> list[Drug]:
     for hit in scene.of("drug", "drug_in_context"):
         if hit.term.kind == "drug_in_context" and not _in_context(scene, hit):
             continue
-        if _MEASURED & set(scene.words[hit.last : hit.last + 2]):
+        before = scene.words[max(0, hit.first - 4) : hit.first]
+        if _MEASURED & set(scene.words[hit.last : hit.last + 2]) or ("for" in before and _MEASURED & set(before)):
             continue  # "check your thyroxine levels": a test
         found.append(Drug(hit.first, hit.last, hit.term.concept))
     return found
