@@ -15,6 +15,7 @@ import msgspec
 from iamata.formation import linking
 from iamata.formation.attribution import Resolver
 from iamata.formation.learned import with_evidence
+from iamata.formation.learned.relearning import as_learned
 from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.cells import Cells
 from iamata.formation.recorded.concepts import groups_of, sides_of
@@ -349,7 +350,7 @@ def talk(held: Held, moment: Moment, rulings: Rulings) -> tuple[dict[str, Sessio
     now = moment.true_at
     memories = [
         m
-        for m in held.memories
+        for m in as_learned(held, known)
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
     memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))

@@ -10,7 +10,7 @@ from iamata.model.decision import Decision
 from iamata.model.document import Document
 from iamata.model.fact import Fact
 from iamata.model.link import Link, LinkType
-from iamata.model.memory import Memory
+from iamata.model.memory import Memory, Relearning
 from iamata.model.model_answers import Adjudication, ModelReading
 from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
@@ -28,6 +28,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     `sources` says what sort of system each source is.
 
     `statements`, `passages` and `sightings` are as first read; what became of them since is in `rereadings`, by number.
+    So are `memories`, and `relearnings`.
     """
 
     subject: Subject
@@ -44,6 +45,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     rereadings: tuple[Rereading, ...] = ()
     adjudications: tuple[Adjudication, ...] = ()
     readings: tuple[ModelReading, ...] = ()
+    relearnings: tuple[Relearning, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
 
 

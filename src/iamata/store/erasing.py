@@ -20,6 +20,8 @@ ERASED_TABLES: Final = (
     "rulings",
     "retractions",
     "model_answers",
+    "relearned_memories",
+    "relearnings",
     "memories",
     "tool_calls",
     "shown_words",

@@ -202,9 +202,10 @@ def read(
     elif told == "no":
         if question.open == "allergy" and (_some_left(words[after:]) or question.mere):
             return mentions
-        if words[:1] == ["no"] and any(m.concept.text in {t.concept for t in question.topics} for m in own):
-            if words[1:2] != [","] and len(question.topics) > 1:
-                return mentions  # "No rash.", after several were asked: of the others nothing is said
+        asked = {topic.concept for topic in question.topics}
+        one = words[:1] == ["no"] and words[1:2] != [","] and len(question.topics) > 1
+        if one and any(m.concept.text in asked for m in own):
+            return mentions  # "No rash.", after several were asked: of the others nothing is said
         sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
         only = sort and words[:2] == ["not", "to"]
         asked_for = msgspec.structs.replace(question, general=sort) if only else question
@@ -303,9 +304,8 @@ def _shown(
     if topic.kind is MemoryKind.MEDICATION and question.which and doses:
         often = find_frequencies(text, sentence.start, sentence.end)
         return [(topic, {"detail": details(dose=doses[0].text, frequency=often[0].text if often else "")})]
-    if topic.kind is MemoryKind.MEDICATION and {"dose", "much", "strength", "milligrams"} & set(
-        spot.word for spot in lexicon.split_words(question.text)
-    ):
+    words_of = {spot.word for spot in lexicon.split_words(question.text)}
+    if topic.kind is MemoryKind.MEDICATION and {"dose", "much", "strength", "milligrams"} & words_of:
         numbers = _DOSE_NUMBER.findall(text[sentence.start : sentence.end])
         to = _DOSE_TO.findall(text[sentence.start : sentence.end])
         return [(topic, {"detail": details(dose=(to or numbers)[-1 if to else 0])})] if numbers else []

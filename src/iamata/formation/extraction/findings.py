@@ -300,12 +300,12 @@ def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[M
         if (_PRESSURE_WORDS.search(stretch) or _PRESSURE_WORDS.search(context)) and (over or "/" in match.group()):
             found.append(_Told("Blood pressure", match.start(), match.end(), f"{match[1]}/{match[2]}", ""))
     for concept, pattern in _READINGS:
-        match = pattern.search(stretch)
-        if not match or _PRESSURE.search(match.group()):
+        named = pattern.search(stretch)
+        if not named or _PRESSURE.search(named.group()):
             continue
         if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
             continue
-        found.append(_Told(concept, match.start(), match.end(), match[1], match[2] or ""))
+        found.append(_Told(concept, named.start(), named.end(), named[1], named[2] or ""))
     for concept, pattern, least, most in _BESIDE:
         if not any(told.concept == concept for told in found):
             found += [
@@ -343,8 +343,11 @@ _GOAL: Final = re.compile(
 _BESIDE: Final = (
     (
         "Blood glucose",
-        re.compile(rf"(?<![\d/.]){_NUMBER}(?:,|\s)\s*(?:(?:was|when|this morning)\s+)?(?:fasting|(?:before|after)\s+(?:my\s+|the\s+)?"
-                   r"(?:breakfast|lunch|dinner|tea|supper|food|meals?|eating))\b", re.IGNORECASE),
+        re.compile(
+            rf"(?<![\d/.]){_NUMBER}(?:,|\s)\s*(?:(?:was|when|this morning)\s+)?"
+            r"(?:fasting|(?:before|after)\s+(?:my\s+|the\s+)?(?:breakfast|lunch|dinner|tea|supper|food|meals?|eating))\b",
+            re.IGNORECASE,
+        ),
         20, 700,
     ),
     (

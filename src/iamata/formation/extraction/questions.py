@@ -58,14 +58,14 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What the turn before asked. `open` is `allergy`, `medication` or `goal` when it asks which; `negative`: it states a
-    denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
-    no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
-    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
-    are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
-    what comes may take that back; `continued`: it was answered with names, and more may be added; `of`: the words for the one
-    relative that it asks about; `mere`: it speaks of allergies without asking whether there are any, so a refusal denies
-    none; `state`: what a bad mood, appetite, sleep that it asks after is called."""
+    """What the turn before asked. `open` is `allergy`, `medication` or `goal` when it asks which; `negative`: it
+    states a denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`:
+    no yes or no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
+    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that are known; `known`:
+    those that the question itself leaves out; `taken_back`: it was answered with a denial, and what comes may take
+    that back; `continued`: it was answered with names, and more may be added; `of`: the words for the one relative
+    that it asks about; `mere`: it speaks of allergies without asking whether there are any, so a refusal denies none;
+    `state`: what a bad mood, appetite, sleep that it asks after is called."""
 
     text: str
     topics: tuple[Topic, ...] = ()

@@ -61,8 +61,9 @@ _RELIEVED: Final = frozenset(
 )
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
-    "about", "clinic", "bracelet", "form", "list", "card", "band", "alert", "nurse", "tablets", "tablet", "spray", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
-    "specialist", "testing", "data", "information", "info", "section", "records",
+    "about", "clinic", "bracelet", "form", "list", "card", "band", "alert", "nurse", "tablets", "tablet", "spray",
+    "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor", "specialist", "testing",
+    "data", "information", "info", "section", "records",
 ))  # fmt: skip
 
 

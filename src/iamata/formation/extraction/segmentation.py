@@ -51,7 +51,8 @@ _LEADING: Final = frozenset((
 _NOES: Final = frozenset(("no", "not", "never", "neither", "denies", "without"))
 _TAILS: Final = (
     (",", "by", "the", "way"), ("by", "the", "way"), (",", "you", "know"), (",", "though"), (",", "thanks"),
-    (",", "thank", "you"), (",", "please"), (",", "she", "says"), (",", "he", "says"), (",", "she", "said"), (",", "he", "said"),
+    (",", "thank", "you"), (",", "please"),
+    (",", "she", "says"), (",", "he", "says"), (",", "she", "said"), (",", "he", "said"),
     (",", "doctor"), (",", "doc"), (",", "honestly"),
 )  # fmt: skip
 _INTERROGATIVE: Final = frozenset(
@@ -345,9 +346,9 @@ def _starts(words: Sequence[str], at: int) -> bool:
     """Does a new clause start at this word (a conjunction, a comma, a dash)?"""
     word = words[at]
     nxt = words[at + 1] if at + 1 < len(words) else ""
-    if word == "," and words[at + 2 : at + 3] != [] and words[at + 2] in _SAYS:
-        if words[at + 3 : at + 4] == [","] or at + 3 == len(words):
-            return False  # "Only thyroxine, she says, 75 micrograms": said in between
+    said = word == "," and words[at + 2 : at + 3] != [] and words[at + 2] in _SAYS
+    if said and words[at + 3 : at + 4] in ([","], []):
+        return False  # "Only thyroxine, she says, 75 micrograms": said in between
     if word == "," and nxt in _ORDERED and _ORDERED & set(words[max(0, at - 10) : at]):
         return at + 2 < len(words) and words[at + 2] not in ("taking", "using", "to")
     if _marks_turn(words, at):

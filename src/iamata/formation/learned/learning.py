@@ -16,7 +16,7 @@ from iamata.model.memory import Memory
 from iamata.model.model_answers import ModelReading
 from iamata.model.session import Message, Session, Speaker, Turn
 
-EXTRACTOR: Final = "offline/1"
+EXTRACTOR: Final = "offline/2"
 RULE: Final = "speaker"
 # How many messages back an answer or a pronoun may look.
 BEFORE: Final = 8
