@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -40,7 +40,7 @@ def earlier(text: str, **how: Any) -> tuple[Mention, ...]:
 
 
 @pytest.fixture
-def learned_earlier() -> Iterator[Callable[[Engine], None]]:
+def learned_earlier() -> Callable[[Engine], None]:
     """Have an engine learn the talk as an earlier version did."""
 
     def learn(engine: Engine) -> None:
@@ -49,7 +49,7 @@ def learned_earlier() -> Iterator[Callable[[Engine], None]]:
             patch.setattr(learning, "EXTRACTOR", "offline/1")
             engine.append("p", "s", TALK)
 
-    yield learn
+    return learn
 
 
 def told(engine: Engine, **when: Any) -> dict[str, str]:
@@ -168,8 +168,8 @@ def test_a_transcript_is_kept_as_received_with_its_notes_and_unknown_columns(
     assert engine.document("p", receipt.document) == (media_type, body)
     [document] = engine.graph("p").documents.values()
     assert (document.id, document.source, document.size_bytes) == (receipt.document, "recorder", len(body))
-    [node] = engine.browse("/patient/p/documents/received").nodes
-    assert f"transcript/{media_type.removeprefix('text/')} from recorder" in node.hint
+    hints = [node.hint for node in engine.browse("/patient/p/documents/received").nodes]
+    assert any(hint.startswith(f"transcript/{media_type.removeprefix('text/')} from recorder") for hint in hints)
 
 
 def test_a_transcript_sent_again_is_one_document_and_a_longer_one_is_another(engine: Engine) -> None:

@@ -260,7 +260,7 @@ def _is_poor(words: Sequence[str]) -> bool:
 def _instead(words: Sequence[str], question: Question, people: People) -> str | None:
     """The relative who has what was asked: "That's my brother.", "No, that's my mother"; else None."""
     plain = [word for word in words if word[0].isalnum() and word not in ("no", "sorry", "actually")]
-    if question.family or len(plain) > 5 or plain[:1] not in (["that's"], ["it's"], ["that"]):
+    if question.family or not question.topics or len(plain) > 5 or plain[:1] not in (["that's"], ["it's"], ["that"]):
         return None
     relative = people.relative(words)
     return relative.relation if relative is not None and relative.experiencer is Experiencer.FAMILY else None

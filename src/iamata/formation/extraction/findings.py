@@ -292,8 +292,8 @@ def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[M
     of one kind in a clause have each a stretch of their own."""
     text, start, end = scene.text, scene.clause.start, scene.clause.end
     stretch = text[start:end]
-    if scene.cues.hypothetical(len(scene.words) - 1) or _GOAL.search(stretch):
-        return []  # "if it goes over 38", "get it under seven": no reading
+    if _GOAL.search(stretch):
+        return []  # "get it under seven": no reading
     found: list[_Told] = []
     for match in _PRESSURE.finditer(stretch):
         over = "over" in match.group().lower()
@@ -383,6 +383,8 @@ def _reading(scene: Scene, told: _Told, found: list[_Told]) -> Mention | None:
     first = scene.place(begin + told.start)
     last = max(first + 1, scene.place(begin + told.end))
     last = min(last, len(scene.words))
+    if scene.cues.hypothetical(first):
+        return None  # "if it goes over 38"
     made = scene.mention(
         MemoryKind.OBSERVATION,
         told.concept,

@@ -77,7 +77,7 @@ def mentions(
             turn.hear(sentence)
             question = questions.own(text, sentence)
             continue
-        repaired = any(clause.repair for clause in sentence.clauses)
+        repaired = sentence.words[:1] == ["no"] or any(clause.repair for clause in sentence.clauses)
         if question is not None and question.continued and not _adds(text, sentence) and not repaired:
             question = None
         if found and at and _takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
@@ -355,9 +355,10 @@ def _joined(
 ) -> tuple[list[Mention], list[Mention]]:
     """What this clause does to the one before: mends it, ends it, gives its reaction or its cause."""
     clause = scene.clause
-    before = [m for m in found or (earlier if clause.repair else []) if m.end <= clause.start]
+    anothers = not made and _is_anothers(scene)
+    before = [m for m in found or (earlier if clause.repair or anothers else []) if m.end <= clause.start]
     last = [m for m in before if m.end == max(b.end for b in before)] if before else []
-    if clause.repair and last and not made and _is_anothers(scene):
+    if anothers and last:
         for wrong in last:  # "Penicillin. No, sorry, that's my sister"
             (found if wrong in found else earlier).remove(wrong)
         return found, []
@@ -382,11 +383,18 @@ def _joined(
     return found, made
 
 
+_BEFORE_REPAIR: Final = 12  # characters
+
+
 def _is_anothers(scene: Scene) -> bool:
-    """ "That's my sister": what was told before is another person's."""
+    """ "(No, sorry,) that's my sister": what was told before is another person's."""
     if scene.words[:1] not in (["that's"], ["it's"], ["that"]) or len(scene.words) > _SHORT:
         return False
-    return any(hit.term.kind in ("relative", "other") for hit in lexicon.kinship().longest(scene.words))
+    led = lexicon.split_words(scene.text[max(0, scene.clause.start - _BEFORE_REPAIR) : scene.clause.start])
+    if not scene.clause.repair and not {"no", "sorry", "wait", "not"} & {spot.word for spot in led}:
+        return False
+    people = [hit for hit in lexicon.kinship().longest(scene.words) if hit.term.kind in ("relative", "other")]
+    return any(hit.last == len(scene.words) for hit in people)
 
 
 def _retracted(mention: Mention) -> Mention:
