@@ -307,3 +307,28 @@ def test_i_had_may_be_short() -> None:
     assert told("I've a sore toe from football.") == {("symptom", "Toe pain", AFFIRMED)}
     [past] = said("I'd a sore arm for a day.")
     assert past.temporality is Temporality.PAST
+
+
+@pytest.mark.parametrize("text", ["I don't drink.", "I never drink.", "I'm teetotal."])
+def test_not_drinking_denies_it(text: str) -> None:
+    assert told(text) == {("social", "Alcohol use", DENIED)}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("NKDA", "Known drug allergies"), ("Allergies: nil.", "Known allergies"), ("NKA.", "Known allergies")],
+)
+def test_the_short_forms_of_notes_deny_allergies(text: str, name: str) -> None:
+    assert told(text, speaker=None) == {("allergy", name, DENIED)}
+
+
+def test_what_brings_somebody_out_in_hives_is_an_allergy_with_its_reaction() -> None:
+    [food] = said("Shellfish brings me out in hives.")
+    assert (food.kind, food.concept.text, food.get("reaction")) == (MemoryKind.ALLERGY, "Shellfish", "Hives")
+    [drug] = said("Cefalexin, it brings me out in hives.", (CLINICIAN, "Any allergies?"))
+    assert (drug.kind, drug.concept.text, drug.get("reaction")) == (MemoryKind.ALLERGY, "Cefalexin", "Hives")
+
+
+def test_an_operation_that_is_waited_for_is_a_plan() -> None:
+    [wait] = said("I'm waiting on a hip replacement.")
+    assert (wait.kind, wait.temporality) == (MemoryKind.PLAN, Temporality.PLANNED)

@@ -177,7 +177,7 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         return None  # a supposed symptom says nothing of the patient
     if finding.procedure:  # "I had my appendix out" is of the past, "I'm getting my knee replaced" a plan
         ahead = scene.planned_ahead or scene.cues.planned(finding.first)
-        planned = ahead or bool({"getting", "having", "scheduled"} & set(scene.words[: finding.last]))
+        planned = ahead or bool(_AWAITED & set(scene.words[: finding.last]))
         kind = MemoryKind.PLAN if planned else MemoryKind.HISTORY
         temporality = Temporality.PLANNED if planned else temporality
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
@@ -224,6 +224,7 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
 
 
 _BRIEF: Final = re.compile(r"for (?:a|an|one|two|three|a couple of|a few) (?:minute|hour|day|night)s?\b", re.IGNORECASE)
+_AWAITED: Final = frozenset(["getting", "having", "scheduled", "waiting", "awaiting", "listed", "booked", "due"])
 _HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)

@@ -46,7 +46,9 @@ _EMPTY: Final = frozenset(
      "anything", "it", "them"]
 )  # fmt: skip
 _GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
-_OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without"])
+_OF_ANY: Final = frozenset(
+    ["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without", "nil"]
+)
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
 # "No other allergies": some are told elsewhere, so nothing is denied.
@@ -119,6 +121,11 @@ def allergy_cues(scene: Scene) -> list[Hit]:
 def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Mention]:
     """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it"),
     `here`: in this turn, so that a bare "I'm allergic" means it."""
+    for hit in scene.cues.of("allergy_none"):  # "NKDA"
+        made = scene.mention(
+            MemoryKind.ALLERGY, hit.term.concept, hit.first, hit.last, polarity=Polarity.DENIED, dated=False
+        )
+        return [made] if made else []
     cues = allergy_cues(scene)
     if not cues:
         return []

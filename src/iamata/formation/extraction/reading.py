@@ -439,6 +439,10 @@ def _caused(
             detail["reaction_said"] = said
         whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
         return [whole if m is allergy else m for m in found], []
+    if allergy and (told := _reaction_of(allergy, made)) is not None:
+        detail = tuple(sorted({**dict(allergy.detail), **dict(told.detail)}.items()))
+        whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=detail)
+        return [whole if m is allergy else m for m in found], [m for m in made if m is not told]
     own_allergy = next((m for m in made if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED), None)
     felt = [
         m for m in last if m.kind in (MemoryKind.SYMPTOM, MemoryKind.SIDE_EFFECT) and m.polarity is Polarity.AFFIRMED
@@ -464,6 +468,12 @@ def _caused(
             for m in found
         ]
     return found, made
+
+
+def _reaction_of(allergy: Mention, made: Sequence[Mention]) -> Mention | None:
+    """ "Cefalexin, it brings me out in hives": the same allergy, told again with its reaction."""
+    same = (m for m in made if m.kind is MemoryKind.ALLERGY and m.concept.text == allergy.concept.text)
+    return next((m for m in same if m.get("reaction") and m.polarity is Polarity.AFFIRMED), None)
 
 
 def _effect(mention: Mention, agent: str) -> Mention:
