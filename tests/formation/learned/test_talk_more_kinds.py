@@ -332,3 +332,29 @@ def test_what_brings_somebody_out_in_hives_is_an_allergy_with_its_reaction() -> 
 def test_an_operation_that_is_waited_for_is_a_plan() -> None:
     [wait] = said("I'm waiting on a hip replacement.")
     assert (wait.kind, wait.temporality) == (MemoryKind.PLAN, Temporality.PLANNED)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "kind"),
+    [
+        ("What's worrying you most?", "That I'll end up like my mother.", MemoryKind.CONCERN),
+        ("What's stopping you taking the tablets?", "The cost.", MemoryKind.BARRIER),
+        ("What are you hoping to get out of this?", "To get back gardening.", MemoryKind.GOAL),
+    ],
+)
+def test_what_is_asked_for_in_ones_own_words_is_kept_in_them(asked: str, answer: str, kind: MemoryKind) -> None:
+    assert [m.kind for m in said(answer, (CLINICIAN, asked))] == [kind]
+
+
+def test_the_other_side_is_put_in_place_of_the_one_that_was_asked_about() -> None:
+    [knee] = said("No, the left one, sorry.", (CLINICIAN, "So it's the right knee that's sore?"))
+    assert (knee.concept.text, knee.polarity, knee.get("laterality")) == ("Knee pain", Polarity.AFFIRMED, "left")
+
+
+def test_drinking_is_told_by_how_often_and_how_much() -> None:
+    assert told("Only socially.", (CLINICIAN, "Do you drink?")) == {("social", "Alcohol use", AFFIRMED)}
+    assert told("About ten units.", (CLINICIAN, "How much do you drink in a week?")) == {
+        ("social", "Alcohol use", AFFIRMED)
+    }
+    [past] = said("I've been off the drink six months.")
+    assert past.temporality is Temporality.PAST

@@ -16,6 +16,8 @@ import msgspec
 from iamata.formation.extraction import findings, medications, reactions
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
+from iamata.formation.extraction.openings import stance
+from iamata.formation.extraction.own_words import OWN_KINDS, in_own_words, is_poor
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
 from iamata.formation.extraction.scene import Scene
@@ -26,74 +28,13 @@ from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
-_FILLERS: Final = frozenset(
-    [
-        "well",
-        "um",
-        "uh",
-        "oh",
-        "actually",
-        "honestly",
-        "so",
-        "hmm",
-        ",",
-        "ah",
-        "and",
-        "like",
-        "mmm",
-        "hm",
-        "mm",
-        "ohh",
-        "er",
-        "erm",
-        "god",
-        "gosh",
-        "lord",
-        "heavens",
-        "fine",
-        "okay",
-        "ok",
-        "right",
-        "sure",
-        "grand",
-        "look",
-        "em",
-        "ehm",
-        "i",
-        "think",
-    ]
-) - {
-    "i",
-    "think",
-}
 _ECHOES: Final = MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
-_ECHOED: Final = frozenset(
-    (who, verb)
-    for who in ("it", "i", "that", "he", "she", "they", "we")
-    for verb in ("would", "does", "do", "did", "is", "was", "am", "has", "have", "are", "can", "could")
-)
 _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
 
 
 class _Answer(Protocol):
     def __call__(self, topic: Topic, polarity: Polarity, **changes: object) -> None: ...
-
-
-def stance(words: Sequence[str]) -> tuple[str, int]:
-    """`yes`, `no`, `unsure` or empty, and the word after it, for how an answer opens."""
-    at = 0
-    while at < len(words) and words[at] in _FILLERS:
-        at += 1
-    best: tuple[str, int] = ("", at)
-    if tuple(words[at : at + 2]) in _ECHOED and words[at + 2 : at + 3] in ([], [","]):
-        best = ("yes", at + 2)  # "It would.", "I would, yes"
-    for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
-        for hit in lexicon.cues().every(words[start : start + 7]):
-            further = start + hit.last > best[1] or (not best[0] and start + hit.last == best[1])
-            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and further:
-                best = (hit.term.kind, start + hit.last)
-    return best
 
 
 def read(
@@ -118,9 +59,9 @@ def read(
         )  # fmt: skip
         mentions.append(msgspec.structs.replace(base, **changes))
 
-    if question.open == "goal":
-        return _aims(text, sentence, told, people, said_at)
-    if question.state and _is_poor(words):
+    if question.open in OWN_KINDS:
+        return in_own_words(text, sentence, told, people, said_at, OWN_KINDS[question.open])
+    if question.state and is_poor(words):
         answer(Topic(MemoryKind.SYMPTOM, question.state), Polarity.AFFIRMED)
         return mentions
     if (other := _instead(words, question, people)) is not None:
@@ -169,6 +110,14 @@ def read(
     if not told and (shown := _shown(text, sentence, question, own, people, said_at)):
         for topic, changes in shown:
             answer(topic, Polarity.AFFIRMED, **changes)
+        return mentions
+    if habit and not own and not told and _SOMETIMES & set(words[:4]):  # "Only socially."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED)
+        return mentions
+    if told == "no" and not own and (side := _other_side(words, question)):
+        for topic in question.topics[:1]:  # "So it's the right knee?" "No, the left one."
+            answer(topic, Polarity.AFFIRMED, detail=details(laterality=side))
         return mentions
     if habit and question.which and not own and _begins_with_number(words):  # "Twelve, fourteen maybe."
         for topic in habit:
@@ -224,39 +173,6 @@ def read(
     return mentions
 
 
-def _aims(text: str, sentence: Sentence, told: str, people: People, said_at: datetime | None) -> list[Mention]:
-    """The answer to what somebody would like to be able to do: a goal, in its own words."""
-    words = sentence.words
-    first = next(
-        (at for at, word in enumerate(words) if word not in _FILLERS | {"be", "being", "able", "to"}), len(words)
-    )
-    if told in ("no", "unsure") or len(words) - first < 2 or len(sentence.clauses) > 2:
-        return []
-    scene = Scene(text, sentence.clauses[0], people, said_at)
-    last = min(len(scene.words), first + 8)
-    if first >= last:
-        return []
-    said = scene.said(first, last)
-    made = scene.mention(
-        MemoryKind.GOAL, said[0].upper() + said[1:], first, last,
-        polarity=Polarity.AFFIRMED, temporality=Temporality.CURRENT, dated=False,
-        person=people.wisher(scene.words, first),
-    )  # fmt: skip
-    return [made] if made is not None else []
-
-
-_VERY: Final = frozenset(["very", "pretty", "really", "fairly", "quite", "a", "bit", "it's", "is", "it", "so"])
-
-
-def _is_poor(words: Sequence[str]) -> bool:
-    """ "Low.", "Very bad": the answer to how one's mood or sleep is."""
-    plain = [word for word in words if word[0].isalnum()]
-    while plain and plain[0] in _VERY | _FILLERS:
-        plain = plain[1:]
-    hits = [hit for hit in lexicon.cues().every(plain[:3]) if hit.term.kind == "poor" and hit.first == 0]
-    return any(hit.last == len(plain) for hit in hits)
-
-
 def _instead(words: Sequence[str], question: Question, people: People) -> str | None:
     """The relative who has what was asked: "That's my brother.", "No, that's my mother"; else None."""
     plain = [word for word in words if word[0].isalnum() and word not in ("no", "sorry", "actually")]
@@ -270,6 +186,17 @@ def _begins_with_number(words: Sequence[str]) -> bool:
     """ "Twelve, fourteen maybe", "About six": a number is what is answered."""
     plain = [word for word in words if word[0].isalnum() and word not in ("about", "around", "maybe", "like", "only")]
     return bool(plain) and (plain[0].isdigit() or plain[0] in _COUNTED) and len(plain) <= 6
+
+
+_SOMETIMES: Final = frozenset(["socially", "occasionally", "sometimes", "rarely", "weekends", "christmas"])
+
+
+def _other_side(words: Sequence[str], question: Question) -> str:
+    """The side that the answer puts in place of the one asked about; empty when it does not."""
+    asked = {"left", "right"} & {spot.word for spot in lexicon.split_words(question.text)}
+    named = {"left", "right"} & set(words)
+    told = len(asked) == len(named) == 1 and asked != named and len(question.topics) == 1
+    return next(iter(named)) if told and question.topics[0].kind is MemoryKind.SYMPTOM else ""
 
 
 _COUNTED: Final = frozenset(
@@ -351,17 +278,6 @@ _TAKES_BACK: Final = frozenset(
 def takes_back(words: Sequence[str]) -> bool:
     """Does it open as what takes a denial back ("Oh wait, …", "Except …", "Well, maybe …")?"""
     return bool(_TAKES_BACK & set(words[:3])) and len(words) <= _LONGEST_ANSWER
-
-
-def thinks_again(words: Sequence[str]) -> bool:
-    """ "… um, well, nickel": after a "no", a word of thinking again with a name soon after it."""
-    again = [at for at, word in enumerate(words) if word in ("well", "oh", "actually", "wait")]
-    rest = words[again[-1] + 1 :] if again else []
-    return bool(rest) and len(rest) <= _SHORT_REST and not _HARMLESS & set(rest)
-
-
-_SHORT_REST: Final = 6
-_HARMLESS: Final = frozenset(["fine", "okay", "ok", "not", "no", "never", "take", "tolerate", "nothing", "none", "i"])
 
 
 def is_denial(sentence: Sentence) -> bool:

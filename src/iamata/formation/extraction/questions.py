@@ -58,14 +58,15 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What the turn before asked. `open` is `allergy`, `medication` or `goal` when it asks which; `negative`: it
-    states a denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`:
-    no yes or no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
-    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that are known; `known`:
-    those that the question itself leaves out; `taken_back`: it was answered with a denial, and what comes may take
-    that back; `continued`: it was answered with names, and more may be added; `of`: the words for the one relative
-    that it asks about; `mere`: it speaks of allergies without asking whether there are any, so a refusal denies none;
-    `state`: what a bad mood, appetite, sleep that it asks after is called."""
+    """What the turn before asked. `open` is `allergy` or `medication` when it asks which, `goal`, `concern` or
+    `barrier` when it asks for one's own; `negative`: it states a denial and asks for assent; `lasting`: how long, since
+    when; `degree`: how bad, better or worse; `which`: no yes or no answers it; `begun`: whether a medicine was fetched
+    or begun; `reacting`: what this substance does; `plain`: any medicines at all, not those of one sort; `others`:
+    allergies besides those that are known; `known`: those that the question itself leaves out; `taken_back`: it was
+    answered with a denial, and what comes may take that back; `continued`: it was answered with names, and more may be
+    added; `of`: the words for the one relative that it asks about; `mere`: it speaks of allergies without asking
+    whether there are any, so a refusal denies none; `state`: what a bad mood, appetite, sleep that it asks after is
+    called."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -241,11 +242,12 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):
                 continue
             kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+            kind = MemoryKind.HISTORY if finding.procedure else kind
             topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
     words = sentence.words
-    if not opened and _asks_aims(words):
-        opened, topics = "goal", []
+    if not opened and (own_kind := _asks_own(words)):
+        opened, topics = own_kind, []
     if not topics and {"would", "do"} & set(words[:1]) and "you" in words and _LIKES & set(words):
         wish = [hit.term.concept for hit in lexicon.wishes().longest(words)]
         rest = " ".join(word for word in words[1:] if word not in _LIKES | {"you", "better", "best", ","}).strip()
@@ -335,16 +337,15 @@ def _state(words: Sequence[str]) -> str:
     return next((hit.term.concept for hit in lexicon.cues().every(words) if hit.term.kind == "state"), "")
 
 
-_AIMS: Final = (
-    "like to be able to", "working towards", "working toward", "your goal", "your goals", "your aim", "hoping to",
-    "hope to", "aiming for", "looking forward to", "want to be able to", "want to get back", "matters most",
-    "want to achieve", "love to be able", "like to achieve", "want to get out of",
-)  # fmt: skip
+_OPEN_KINDS: Final = ("goal", "concern", "barrier")
 
 
-def _asks_aims(words: Sequence[str]) -> bool:
-    said = " ".join(words)
-    return any(aim in said for aim in _AIMS)
+def _asks_own(scene_words: Sequence[str]) -> str:
+    """`goal`, `concern` or `barrier` where the question asks what somebody's are ("What's worrying you?")."""
+    if not {"what", "what's", "which", "anything", "any"} & set(scene_words[:3]):
+        return ""
+    cues = lexicon.cues().every(scene_words)
+    return next((kind for kind in _OPEN_KINDS if any(hit.term.kind == f"asks_{kind}" for hit in cues)), "")
 
 
 def _how(words: Sequence[str], degrees: Sequence[str]) -> bool:

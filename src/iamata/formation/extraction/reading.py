@@ -16,6 +16,8 @@ from iamata.formation.extraction import (
     ellipsis,
     findings,
     medications,
+    openings,
+    own_words,
     questions,
     reactions,
     social,
@@ -67,7 +69,7 @@ def mentions(
         turn.people.speak_of(turn.people.relative([spot.word for spot in lexicon.split_words(question.of)]))
     if question is None and text[:4].lower() == "and " and before and before[-1][0] is speaker:
         more = questions.asked(before[:-1], speaker, turn.people.relationship)  # "And being able to lift the baby."
-        question = more if more is not None and more.open == "goal" else None
+        question = more if more is not None and more.open in own_words.OWN_KINDS else None
     every = list(sentences(text))
     for at, sentence in enumerate(every):
         order = order_in(sentence.words)
@@ -250,7 +252,9 @@ class _Turn:
             self.context = scene.text[sentence.start : sentence.end]
             if len(clause.words) > 2:  # not "Yeah" alone
                 self.asked = ""
-        if question is not None and question.open == "goal":
+        if question is not None and question.open in own_words.OWN_KINDS:
+            if any(mention.kind is own_words.OWN_KINDS[question.open] for mention in found):
+                return found
             return answers.read(self.text, sentence, question, found, self.said_at, self.people) or found
         if question is not None:
             picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
@@ -285,12 +289,12 @@ class _Turn:
         if opened == "allergy" and effects:
             allergies, effects = answers.allergies_of(effects), []
         if opened == "allergy" and not allergies and not effects:
-            opens, after = answers.stance(scene.words)
+            opens, after = openings.stance(scene.words)
             back = question is not None and question.taken_back
             if back and not answers.takes_back(scene.words):
                 pass
             elif (
-                opens != "no" or reactions.of_some(scene.words[after:]) or answers.thinks_again(scene.words[after:])
+                opens != "no" or reactions.of_some(scene.words[after:]) or openings.thinks_again(scene.words[after:])
             ):  # "No, just penicillin.", "no, um, well, nickel"
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
@@ -313,7 +317,7 @@ class _Turn:
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
-    if answers.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
+    if openings.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
         named = [
             hit for hit in named if not named[0].first < hit.first or not reactions.left_out(scene.words, hit.first)
         ]

@@ -11,7 +11,9 @@ from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
 
-_SMOKE_PAST: Final = re.compile(r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|sober)\b")
+_SMOKE_PAST: Final = re.compile(
+    r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|sober|off (?:the )?(?:drink|fags|booze|cigarettes))\b"
+)
 _TO_QUIT: Final = re.compile(r"\b(?:to|trying|help me|help him|help her|should|could|can't|cannot) (?:quit|stop)\b")
 _TOLD_OF: Final = frozenset(
     ["i", "i'm", "i've", "i'd", "he", "she", "we", "he's", "she's", "my", "me", "his", "her", "they", "day", "week",
