@@ -358,3 +358,19 @@ def test_drinking_is_told_by_how_often_and_how_much() -> None:
     }
     [past] = said("I've been off the drink six months.")
     assert past.temporality is Temporality.PAST
+
+
+def test_as_a_child_names_no_child() -> None:
+    found = said("I was told as a child it was penicillin.", (CLINICIAN, "Any allergies?"))
+    assert all(m.experiencer is Experiencer.PATIENT for m in found)
+    [asthma] = said("As a kid I had asthma.")
+    assert (asthma.experiencer, asthma.temporality) == (Experiencer.PATIENT, Temporality.PAST)
+
+
+def test_now_and_again_is_how_often() -> None:
+    [panadol] = said("I take Panadol now and again.")
+    assert (panadol.kind, panadol.change, panadol.get("frequency")) == (MemoryKind.MEDICATION, "", "now and again")
+
+
+def test_tablets_are_medicines_that_may_be_asked_for() -> None:
+    assert ("medication", "Ramipril", AFFIRMED) in told("Ramipril.", (CLINICIAN, "What tablets are you on?"))

@@ -60,7 +60,7 @@ _FREQUENCY: Final = re.compile(
     r"|when\s+necessary|prn"
     rf"|(?:on\s+)?(?:a|the|every)\s+{_DAY}|on\s+{_DAY}s|nocte|mane|bd|tds|qds|od|most\s+(?:days|mornings|evenings)"
     r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
-    r"|now and then|once in a blue moon|hardly ever|rarely"
+    r"|now and (?:then|again)|once in a blue moon|hardly ever|rarely"
     r"|every once in a while|most nights|once in a while|from time to time|on weekends"
     r")\b",
     re.IGNORECASE,

@@ -109,7 +109,12 @@ def pronoun(scene: Scene, carried: str, after: int = 0) -> Drug | None:
 
 
 def adherence_hits(scene: Scene) -> list[Hit]:
-    return [hit for hit in scene.cues.of("adherence") if not scene.cues.masked(hit)]
+    return [hit for hit in scene.cues.of("adherence") if not scene.cues.masked(hit) and not _now_and_again(scene, hit)]
+
+
+def _now_and_again(scene: Scene, hit: Hit) -> bool:
+    """ "I take it now and again" is how often, and no taking up again."""
+    return scene.words[hit.last - 2 : hit.last] == ["and", "again"]
 
 
 def change_of(scene: Scene, hits: Sequence[Hit]) -> tuple[str, Hit] | None:

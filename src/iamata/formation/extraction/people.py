@@ -111,7 +111,13 @@ class People:
         at = 0
         while at < min(first, len(words)):
             hit = people.get(at)
-            named = hit is not None and hit.last <= first + 1 and hit.term.kind in ("relative", "other", "patient")
+            as_one = words[max(0, at - 2) : at] in (["as", "a"], ["as", "an"])  # "told as a child"
+            named = (
+                hit is not None
+                and not as_one
+                and hit.last <= first + 1
+                and hit.term.kind in ("relative", "other", "patient")
+            )
             if hit is not None and named and words[hit.last : hit.last + 1] != ["side"]:
                 subject = self._and(subject, self._named(words, at, hit.term.concept, hit.term.kind), words, at)
                 at = hit.last

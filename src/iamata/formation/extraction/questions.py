@@ -29,6 +29,7 @@ MEDICATION_WORDS: Final = frozenset(
         "drugs",
         "prescriptions",
         "pills",
+        "tablets",
         "vitamins",
         "supplements",
         "vitamin",

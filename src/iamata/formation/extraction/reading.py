@@ -444,8 +444,8 @@ def _caused(
         whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
         return [whole if m is allergy else m for m in found], []
     if allergy and (told := _reaction_of(allergy, made)) is not None:
-        detail = tuple(sorted({**dict(allergy.detail), **dict(told.detail)}.items()))
-        whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=detail)
+        both = tuple(sorted((dict(allergy.detail) | dict(told.detail)).items()))
+        whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=both)
         return [whole if m is allergy else m for m in found], [m for m in made if m is not told]
     own_allergy = next((m for m in made if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED), None)
     felt = [
