@@ -39,7 +39,7 @@ from iamata.model.fact import Fact, fact_id
 from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.link import Link
-from iamata.model.memory import Memory, MemoryKind
+from iamata.model.memory import Memory, MemoryKind, Relearning
 from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
@@ -178,6 +178,7 @@ WITH_MOMENTS: list[Any] = [
     Sighting("st_1", "en_1", Place("/entry/0"), NOW),
     Retraction("ehr", NOW),
     Rereading(number=1, at=NOW, documents=frozenset({"en_1"})),
+    Relearning(1, NOW),
     memory(),
     entry(),
     Decision("rd_1", "st_1", "st_2", Verdict.MERGE, Quality.CONFIRMED, "name", decided_at=NOW),

@@ -94,3 +94,6 @@ class Relearning(msgspec.Struct, frozen=True):
     at: datetime
     memories: tuple[Memory, ...] = ()
     left: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        check_aware("at", self.at)
