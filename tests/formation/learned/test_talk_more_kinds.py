@@ -374,3 +374,23 @@ def test_now_and_again_is_how_often() -> None:
 
 def test_tablets_are_medicines_that_may_be_asked_for() -> None:
     assert ("medication", "Ramipril", AFFIRMED) in told("Ramipril.", (CLINICIAN, "What tablets are you on?"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "name"),
+    [
+        ("What are you on at the moment?", "Amlodipine.", "Amlodipine"),
+        ("Anything for your heart?", "Yes, bisoprolol.", "Bisoprolol"),
+        ("Do you take anything regularly?", "Nothing except vitamin D.", "Vitamin D"),
+    ],
+)
+def test_medicines_are_asked_for_in_several_ways(asked: str, answer: str, name: str) -> None:
+    assert told(answer, (CLINICIAN, asked)) == {("medication", name, AFFIRMED)}
+
+
+def test_a_sugar_in_millimoles_is_a_reading_and_tablets_before_breakfast_are_none() -> None:
+    assert readings("It was 6.8.", (CLINICIAN, "What was your sugar this morning?")) == [
+        ("Blood glucose", "6.8", "It was 6.8")
+    ]
+    assert readings("7.2 fasting.")[0][1] == "7.2"
+    assert readings("I take 2 before breakfast.") == []

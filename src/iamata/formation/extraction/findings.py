@@ -264,7 +264,7 @@ _READINGS: Final = (
 )
 # What a bare number after a question about a reading may be, by what the question names.
 _ASKED: Final = (
-    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 20, 700),
+    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 2, 700),
     ("Body temperature", re.compile(r"\b(?:temperature|temp)\b", re.IGNORECASE), 34, 110),
     ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
     ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
@@ -312,7 +312,7 @@ def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[M
             found += [
                 _Told(concept, match.start(), match.end(), match[1], "")
                 for match in pattern.finditer(stretch)
-                if least <= float(match[1]) <= most
+                if least <= float(match[1]) <= most and (least > _PLAIN or "." in match[1] or float(match[1]) > _PLAIN)
             ]
     scale = _ON_SCALE.search(stretch)
     weighed = scale and re.search(r"\b(?:scale|weigh\w*)\b", f"{context} {text[:end][-200:]}")
@@ -337,6 +337,8 @@ class _Told(msgspec.Struct, frozen=True):
     unit: str
 
 
+# A whole number up to here, before "breakfast", may count tablets as well.
+_PLAIN: Final = 20
 _GOAL: Final = re.compile(
     r"\b(?:get|bring|want|keep|like|aim\w*|goal|target)\b.{0,40}\b(?:under|below|down to)\b", re.I
 )
@@ -349,7 +351,7 @@ _BESIDE: Final = (
             r"(?:fasting|(?:before|after)\s+(?:my\s+|the\s+)?(?:breakfast|lunch|dinner|tea|supper|food|meals?|eating))\b",
             re.IGNORECASE,
         ),
-        20, 700,
+        2, 700,
     ),
     (
         "Body temperature",

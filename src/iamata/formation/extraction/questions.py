@@ -38,6 +38,7 @@ MEDICATION_WORDS: Final = frozenset(
 )
 _ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
 _PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
+_BRIEF: Final = 8
 _TAKES: Final = frozenset(
     ["had", "given", "tried", "taken", "take", "using", "used", "use", "buy", "bought", "get", "got"]
 )
@@ -363,6 +364,10 @@ def _general(scene: Scene) -> str:
 
 def _asks_medicines(scene: Scene) -> bool:
     words = set(scene.words)
+    if {"what", "you", "on"} <= words and {"are", "is"} & words and len(scene.words) <= _BRIEF and "about" not in words:
+        return True  # "What are you on at the moment?"
+    if scene.words[:2] == ["anything", "for"] or ("anything" in words and words & {"take", "taking", "use", "using"}):
+        return True  # "Anything for your heart?", "Do you take anything regularly?"
     if "anything" in words and words & {"for", "over", "buy", "counter"} and words & _TAKES:
         return True  # "Has he had anything for it?"
     if "anything" in words and words & _RELIEVES:

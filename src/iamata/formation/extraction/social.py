@@ -12,7 +12,7 @@ from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
 
 _SMOKE_PAST: Final = re.compile(
-    r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|sober"
+    r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|instead of smoking|sober"
     r"|off (?:the )?(?:drink|fags|booze|cigarettes))\b"
 )
 _TO_QUIT: Final = re.compile(r"\b(?:to|trying|help me|help him|help her|should|could|can't|cannot) (?:quit|stop)\b")
