@@ -394,3 +394,13 @@ def test_a_sugar_in_millimoles_is_a_reading_and_tablets_before_breakfast_are_non
     ]
     assert readings("7.2 fasting.")[0][1] == "7.2"
     assert readings("I take 2 before breakfast.") == []
+
+
+def test_what_a_substance_does_is_no_allergy_where_the_allergy_was_denied() -> None:
+    found = told("I'm not allergic to codeine, it just makes me sick.", (CLINICIAN, "Any allergies?"))
+    assert found == {("allergy", "Codeine", DENIED), ("side_effect", "Nausea", AFFIRMED)}
+
+
+@pytest.mark.parametrize("text", ["We'll take it from there.", "Take it easy."])
+def test_what_is_taken_easy_is_no_medicine(text: str) -> None:
+    assert told(text, (PATIENT, "I take warfarin."), speaker=CLINICIAN) == set()

@@ -50,6 +50,7 @@ _INTO: Final = frozenset(["to", "with", "for", "onto", "over"])
 _REPLACED: Final = 5  # words from the verb to what is replaced
 _WORKS: Final = 3  # words from a medicine to what it does
 _WOULD: Final = frozenset(["would", "should", "might", "could", "may", "will", "if", "to", "that'll", "it'll"])
+_IDIOMS: Final = frozenset(["from", "easy", "slow", "slowly", "seriously", "up", "personally", "handy"])
 _THOSE: Final = frozenset(["it", "it's", "they", "they're", "those", "them", "that", "that's", "these", "brought"])
 
 
@@ -261,6 +262,8 @@ def _none_taken(scene: Scene) -> Mention | None:
 
 def _said_of_drug(scene: Scene, drug: Drug) -> bool:
     before = scene.words[max(0, drug.first - 2) : drug.first]
+    if scene.words[drug.last : drug.last + 1] != [] and scene.words[drug.last] in _IDIOMS:
+        return False  # "take it from there", "take it easy"
     if before[-1:] == ["on"]:
         return before[0] in _ON
     return before[-1:] != [] and before[-1] in ("take", "taking", "took", "taken", "takes", "using", "use", "giving")

@@ -238,6 +238,8 @@ class _Turn:
                 continue
             last = clause
             made = self._clause(scene, question)
+            if _denied_before(made, [*earlier, *found]):
+                made = self._clause(scene, None)  # "I'm not allergic to codeine, it just makes me sick"
             found, made = _joined(scene, found, made, earlier)
             told = [
                 m.concept.text for m in made if m.kind is MemoryKind.ALLERGY and m.experiencer is Experiencer.PATIENT
@@ -340,6 +342,14 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
         for hit in {(h.first, h.last): h for h in named}.values()
     ]
     return [m for m in made if m is not None]
+
+
+def _denied_before(made: Sequence[Mention], before: Sequence[Mention]) -> bool:
+    """Is an allergy that an answer's effects were read as one that was just denied?"""
+    denied = {m.concept.text for m in before if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.DENIED}
+    return any(
+        m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.concept.text in denied for m in made
+    )
 
 
 def _without_denied(found: list[Mention]) -> list[Mention]:
