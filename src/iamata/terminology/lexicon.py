@@ -230,21 +230,16 @@ _ALSO_INGREDIENTS: Final = frozenset(["paracetamol", "salbutamol", "beclometason
 
 
 @cache
-def _spellings() -> dict[str, frozenset[str]]:
-    """An ingredient's name, and that name less any one letter → the names it may be. Not of brands: too many are one
-    letter from an everyday word."""
-    found: dict[str, set[str]] = {}
+def _spellings() -> dict[tuple[str, int], list[str]]:
+    """The names of ingredients by first letter and length. Not of brands: too many are one letter from an everyday
+    word."""
+    found: dict[tuple[str, int], list[str]] = {}
     for term in clinical().of("drug"):
         name = term.words[0]
         ingredient = name == term.concept.lower() or name in _ALSO_INGREDIENTS
         if len(term.words) == 1 and len(name) >= _SPELT and name.isalpha() and ingredient and name != "inhaler":
-            for form in (name, *_less_one(name)):
-                found.setdefault(form, set()).add(name)
-    return {form: frozenset(names) for form, names in found.items()}
-
-
-def _less_one(word: str) -> list[str]:
-    return [word[:at] + word[at + 1 :] for at in range(1, len(word))]
+            found.setdefault((name[0], len(name)), []).append(name)
+    return found
 
 
 @lru_cache(maxsize=20_000)
@@ -253,7 +248,8 @@ def misspelt(word: str) -> Term | None:
     None for a shorter word, one that a table knows, or where it could be two drugs."""
     if len(word) < _SPELT or not word.isalpha() or _is_known(word):
         return None
-    near = {name for form in (word, *_less_one(word)) for name in _spellings().get(form, ()) if _one_off(word, name)}
+    names = [name for length in range(len(word) - 1, len(word) + 2) for name in _spellings().get((word[0], length), ())]
+    near = [name for name in names if _one_off(word, name)]
     terms = {term.concept: term for name in near for term in clinical().exact(name) if term.kind == "drug"}
     return next(iter(terms.values())) if len(terms) == 1 else None
 
@@ -263,8 +259,12 @@ def _is_known(word: str) -> bool:
 
 
 def _one_off(word: str, name: str) -> bool:
-    if abs(len(word) - len(name)) == 1:
-        return True  # they share a form less one letter
-    apart = [at for at in range(len(word)) if word[at] != name[at]] if len(word) == len(name) else []
-    swapped = len(apart) == 2 and apart[1] == apart[0] + 1
-    return len(apart) == 1 or (swapped and word[apart[0]] == name[apart[1]] and word[apart[1]] == name[apart[0]])
+    at = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), len(word))
+    if at == 0:
+        return False
+    if len(word) > len(name):
+        return word[at + 1 :] == name[at:]
+    if len(word) < len(name):
+        return word[at:] == name[at + 1 :]
+    swapped = word[at : at + 2] == name[at : at + 2][::-1]
+    return word[at + 1 :] == name[at + 1 :] or (swapped and word[at + 2 :] == name[at + 2 :])
