@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from iamata.formation.learned import learn
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Memory
 from iamata.model.session import Message, Session, Speaker, Turn
+from iamata.terminology import lexicon
 from iamata.terminology.lexicon import split_words, variants
 
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "first.json"
@@ -242,9 +244,24 @@ def _other_side(concept: str, memory: Memory) -> bool:
 
 
 def same_name(name: str, others: Iterable[str]) -> bool:
-    """Equal but for case, plurals and order; or one within the other ("diabetes", "diabetes mellitus")."""
+    """Equal but for case, plurals and order; or one within the other ("diabetes", "diabetes mellitus"); or one name for
+    both in our tables ("syncope", "fainting"), as the conventions of the cases say."""
     mine = _words(name)
-    return any(bool(theirs := _words(other)) and (mine <= theirs or theirs <= mine) for other in others) and bool(mine)
+    return bool(mine) and any(
+        bool(theirs := _words(other)) and (mine <= theirs or theirs <= mine or _one_thing(name, other))
+        for other in others
+    )
+
+
+def _one_thing(name: str, other: str) -> bool:
+    return bool(_called(name) & _called(other))
+
+
+@cache
+def _called(name: str) -> frozenset[str]:
+    """What our tables call a symptom or disease of this name."""
+    kinds = ("symptom", "condition")
+    return frozenset(term.concept for term in lexicon.clinical().exact(name) if term.kind in kinds)
 
 
 def _words(name: str) -> frozenset[str]:

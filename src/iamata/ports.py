@@ -15,7 +15,7 @@ from iamata.model.document import Document, IntakeLine, Receipt
 from iamata.model.entry import Entry
 from iamata.model.erasure import Erasable, Erasure, Hold
 from iamata.model.graph import Held
-from iamata.model.memory import Memory
+from iamata.model.memory import Memory, Relearning
 from iamata.model.model_answers import ModelAnswer
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
@@ -227,10 +227,19 @@ class Store(Protocol):
         """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
         not registered; a source that sent nothing changes nothing else."""
 
-    def reread(self, patient: str, read: Sequence[Accepted], version: int, now: datetime) -> list[Receipt]:
+    def reread(
+        self,
+        patient: str,
+        read: Sequence[Accepted],
+        version: int,
+        now: datetime,
+        *,
+        talk: Relearning | None = None,
+    ) -> list[Receipt]:
         """Append what documents say as they are read now, all in one transaction: for each its receipt, all of its
-        sightings, and those of its statements and passages that say something else than before. The graph version goes
-        up. Raises NotFound if the patient is not registered, Conflict if its graph is no longer at this version."""
+        sightings, and those of its statements and passages that say something else than before; and what the talk says
+        otherwise. The graph version goes up. Raises NotFound if the patient is not registered, Conflict if its graph is
+        no longer at this version."""
 
     def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
         """Append a person's ruling; the graph version goes up. Raises NotFound if the patient is not registered."""

@@ -9,9 +9,9 @@ from evals.intervals import Counts, bootstrap, scored, wilson
 from evals.kept_apart import part_of
 from evals.learned import row_of
 from evals.shape import Options
-from evals.talks import Talk
+from evals.talks import ALLERGIES_SECOND, Talk, allergy_turns
 
-from evals import assertion, learned
+from evals import assertion, first_memories, learned
 from iamata.model.session import Speaker
 
 
@@ -107,3 +107,21 @@ def test_figures_of_learned_follow_from_its_rows(data: Path) -> None:
     assert figures["quotes_present"] == 1.0
     assert figures["false_no_known_allergies"] == 0
     assert figures["allergy_f1"] >= 0.9
+
+
+def test_the_open_cases_give_the_memories_that_they_gave_when_they_were_last_mended() -> None:
+    figures = first_memories.run(Options()).figures
+    assert figures["quotes_present"] == 1.0
+    assert figures["first tuned"]["passed"] == figures["first tuned"]["n"] == 92
+    assert figures["second tuned"]["passed"] == figures["second tuned"]["n"] == 120
+    assert figures["third tuned with memories"]["share"] >= 0.85
+    assert figures["third tuned with none"]["share"] == 1.0
+
+
+def test_no_open_turn_on_allergies_gives_a_false_denial() -> None:
+    turns = (allergy_turns(), allergy_turns(ALLERGIES_SECOND, "allergy-turns-second"))
+    rows = [row_of(each) for set_ in turns for each in set_ if each.part == "tuned"]
+    assert sum(row["false_no_known_allergies"] for row in rows) == 0
+    of = learned.figures(rows)
+    assert of["allergy allergy-turns (own) tuned"]["f1"] >= 0.95
+    assert of["allergy allergy-turns-second (own) tuned"]["f1"] >= 0.95

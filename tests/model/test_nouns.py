@@ -41,7 +41,7 @@ from iamata.model.fact import Fact, fact_id
 from iamata.model.graph import Graph
 from iamata.model.identifiers import IdMint, canonical_bytes, content_digest
 from iamata.model.link import Link
-from iamata.model.memory import Memory, MemoryKind
+from iamata.model.memory import Memory, MemoryKind, Relearning
 from iamata.model.model_answers import Adjudication, ModelReading, Sameness
 from iamata.model.passage import Passage
 from iamata.model.patient import PatientRow
@@ -200,6 +200,7 @@ WITH_MOMENTS: list[Any] = [
         patients=(),
         parts=(),
     ),
+    Relearning(1, NOW),
     memory(),
     entry(),
     Checkpoint(at=NOW, heads=(), key="00"),

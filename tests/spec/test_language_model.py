@@ -96,7 +96,7 @@ def test_what_a_model_finds_is_remembered_beside_what_was_found_without_it(with_
     assert (receipt.status, receipt.warnings) == (IngestionStatus.SUCCEEDED, ())
     assert quotes(engine) == [
         ("buzzing head", ("language-model/small-1/memories-1",)),
-        ("Metformin", ("language-model/small-1/memories-1", "offline/1")),
+        ("Metformin", ("language-model/small-1/memories-1", "offline/2")),
     ]
     assert BUZZ in model.asked[0].material
 
@@ -134,7 +134,7 @@ def test_a_model_that_comes_later_reads_what_was_said_before_and_its_finds_were_
     before = engine.graph("p").hash
     engine.append("p", "t", talk("Hello."))
     assert [name for name, _ in quotes(engine)] == ["buzzing head", "Metformin"]
-    assert quotes(engine, known_at=then) == [("Metformin", ("offline/1",))]
+    assert quotes(engine, known_at=then) == [("Metformin", ("offline/2",))]
     assert engine.graph("p", known_at=then).hash == before
 
 
@@ -145,7 +145,7 @@ def test_another_model_reads_again_and_both_are_evidence(with_model: Opens) -> N
     engine.append("p", "t", talk("Hello."))
     assert quotes(engine) == [
         ("buzzing head", ("language-model/one/memories-1", "language-model/two/memories-1")),
-        ("Metformin", ("language-model/two/memories-1", "offline/1")),
+        ("Metformin", ("language-model/two/memories-1", "offline/2")),
     ]
 
 
@@ -162,7 +162,7 @@ def test_what_is_dropped_is_counted_in_the_receipt_without_a_word_of_it(with_mod
         "language model: 4 proposals dropped (quote-not-there 2, unknown-word 1, wrong-speaker 1)",
     )
     assert engine.receipt("p", receipt.id) == receipt
-    assert quotes(engine) == [("Metformin", ("offline/1",))]
+    assert quotes(engine) == [("Metformin", ("offline/2",))]
 
 
 class Broken:
@@ -196,7 +196,7 @@ def test_however_asking_ends_the_offline_result_stands_and_the_receipt_says_so(
     receipt = engine.append("p", "s", talk(BUZZ))
     assert receipt.status is IngestionStatus.SUCCEEDED
     assert receipt.warnings == (f"language model: {name}, 1 messages not read by it; the offline result stands",)
-    assert quotes(engine) == [("Metformin", ("offline/1",))]
+    assert quotes(engine) == [("Metformin", ("offline/2",))]
     engine.append("p", "t", talk("Hello."))  # what rests on the question is not asked again, the rest is
     assert ("buzzing head" in {name for name, _ in quotes(engine)}) is not settled
 
@@ -206,7 +206,7 @@ def test_a_client_that_raises_changes_nothing(with_model: Opens) -> None:
     receipt = engine.append("p", "s", talk(BUZZ))
     assert receipt.status is IngestionStatus.SUCCEEDED
     assert receipt.warnings[0].startswith("language model: faulty")
-    assert quotes(engine) == [("Metformin", ("offline/1",))]
+    assert quotes(engine) == [("Metformin", ("offline/2",))]
 
 
 def test_one_forming_asks_a_bounded_number_of_times_and_says_what_waits(with_model: Opens) -> None:
@@ -232,7 +232,7 @@ def test_what_a_model_found_goes_with_the_patient(with_model: Opens) -> None:
     engine.append("p", "s", talk(BUZZ))
     engine.delete_patient("p")
     engine.append("p", "s", talk(BUZZ), after_erasure=True)
-    assert quotes(engine) == [("Metformin", ("offline/1",))]
+    assert quotes(engine) == [("Metformin", ("offline/2",))]
 
 
 # ---------------------------------------------------------------------------------------------------- adjudication

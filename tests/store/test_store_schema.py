@@ -15,6 +15,7 @@ from test_store_entries import file, guideline, summary
 from iamata.errors import Unavailable
 from iamata.model.erasure import Hold
 from iamata.model.identifiers import IdMint
+from iamata.model.memory import Relearning
 from iamata.model.ruling import RecordRef, Ruling, RulingKind
 from iamata.model.session import RecordedCall, ToolCall
 from iamata.store import DatabaseStore, FileKeyStore, open_store
@@ -148,6 +149,8 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
             assert work is not None
             memories = [memory_of(mint, m) for m in talk.messages] if work.ingestion == "in_turns" else []
             assert store.finish(work, memories, None, NOW)
+        relearned = Relearning(1, NOW, (memory_of(mint, talk.messages[0]),))
+        store.reread("leo", [], store.version("leo") or 0, NOW, talk=relearned)
         store.keep_answers("leo", [adjudication_of("ma_1")], NOW)
         store.record_calls("leo", [RecordedCall("tc_1", "s1", -1, ToolCall("read"), NOW)], NOW)
         store.put_shown("leo", {b"0123456789"}, NOW)
@@ -158,6 +161,7 @@ def test_an_update_is_refused_by_the_database_itself(store: DatabaseStore, mint:
         store.refuse_entry(guideline().subject, "g", b"{}", refused=True)
         column = {
             "rereadings": "at",
+            "relearnings": "at",
             "shown_words": "patient",
             "forgotten": "at",
             "entry_refusals": "entry",

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from iamata.errors import InvalidValue
 from iamata.formation.learned import asking
 from iamata.formation.learned.proposals import Accepted, accepted
+from iamata.formation.learned.relearning import as_learned
 from iamata.language.remote import RemoteModel
 from iamata.language.servers import ModelServer
 from iamata.model.graph import Held
@@ -89,7 +90,7 @@ def read_talk(
     """
     who = extractor(model.name, asking.PROMPT)
     read = {message for reading in held.readings if reading.extractor == who for message in reading.messages}
-    known = {memory.id for memory in held.memories}
+    known = {memory.id for memory in (*held.memories, *as_learned(held, None))}
     left_s, left = WITHIN_S, asking.unread(held.sessions, read)
     answered: list[tuple[asking.Piece, Answer]] = []
     failed: Counter[str] = Counter()

@@ -45,6 +45,7 @@ def within(held: Held, access: Access) -> Held:
         passages=(),
         sessions=(),
         memories=(),
+        relearnings=(),
         entries=(),
         readings=(),
         rereadings=rereadings,

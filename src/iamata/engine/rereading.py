@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 import msgspec
@@ -15,10 +16,13 @@ from iamata.connectors import registry
 from iamata.engine.pulling import Pulling
 from iamata.errors import BadInput, NotFound
 from iamata.errors import Conflict as NotAsStored
+from iamata.formation.learned.relearning import as_learned, relearn, says_the_same
 from iamata.formation.rereadings import as_read
 from iamata.model.access import Access
-from iamata.model.document import Document, IntakeLine, Outcome, Reason, Receipt, Reread
+from iamata.model.document import TRANSCRIPT, Document, IntakeLine, Outcome, Reason, Receipt, Relearned, Reread
+from iamata.model.erasure import Erasable
 from iamata.model.graph import Held
+from iamata.model.memory import Relearning
 from iamata.model.passage import Passage
 from iamata.model.scope import patient as patient_subject
 from iamata.model.sighting import Sighting
@@ -31,10 +35,10 @@ _ALL = 1_000_000
 
 
 class Rereading(Pulling):
-    """Reading stored documents again."""
+    """Reading stored documents and talk again."""
 
     def reread(self, patient: str, *, access: Access | None = None) -> Reread:
-        """Read all documents of the patient again, and swap what they say otherwise in one step.
+        """Read all documents and all talk of the patient again, and swap what they say otherwise in one step.
 
         Afterwards every read is as if they had been read so from the start, but one with an earlier `known_at`: it sees
         what was read until then. Rulings hold on; what is the same adds nothing. Raises NotFound for an unknown
@@ -45,19 +49,23 @@ class Rereading(Pulling):
             now = self._clock()
             held = self._graphs.held(patient)
             read, kept = self._read_again(held, now)
+            talk = relearn(held, mint=self._graphs.mint(patient), at=now, erased=partial(self._is_erased, patient))
             try:
-                receipts = self._store.reread(patient, read, held.version, now) if read else []
+                receipts = self._store.reread(patient, read, held.version, now, talk=talk) if read or talk else []
             except NotAsStored:
                 continue  # something came in meanwhile: look again at what is held
             self._audit("reread", access, subject, tuple(receipt.id for receipt in receipts))
-            return Reread(len(held.documents), tuple(receipts), tuple(kept))
+            return Reread(len(_readable(held)), tuple(receipts), tuple(kept), _told(held, talk))
         raise NotAsStored("the patient is written to too often at once; try again")
+
+    def _is_erased(self, patient: str, memory: str) -> bool:
+        return self._store.erased(patient, Erasable.MEMORY, memory) is not None
 
     def _read_again(self, held: Held, now: datetime) -> tuple[list[Accepted], list[IntakeLine]]:
         """The documents that say something else now, and a line for each that cannot be read any more."""
         read: list[tuple[Document, Parsed]] = []
         kept: list[IntakeLine] = []
-        for document in sorted(held.documents, key=lambda document: (document.received_at, document.id)):
+        for document in sorted(_readable(held), key=lambda document: (document.received_at, document.id)):
             try:
                 read.append((document, self._parsed(document)))
             except BadInput as error:
@@ -119,6 +127,26 @@ class Rereading(Pulling):
             last |= dict.fromkeys(again.documents, again.at)
         receipts, _ = self._store.receipts(held.subject.id, offset=0, limit=_ALL)
         return {r.document: r for r in receipts if r.document and r.received_at == last.get(r.document)}
+
+
+def _readable(held: Held) -> list[Document]:
+    """The documents that readers of documents read: the bytes of a transcript are read as its turns."""
+    return [document for document in held.documents if not document.format.startswith(TRANSCRIPT)]
+
+
+def _told(held: Held, talk: Relearning | None) -> Relearned:
+    if talk is None:
+        return Relearned(len(held.sessions))
+    before = {memory.id: memory for memory in as_learned(held, None)}
+    known = [memory for memory in talk.memories if memory.id in before]
+    changed = sum(not says_the_same(memory, before[memory.id]) for memory in known)
+    return Relearned(
+        sessions=len(held.sessions),
+        new=len(talk.memories) - len(known),
+        changed=changed,
+        confirmed=len(known) - changed,
+        gone=len(talk.left),
+    )
 
 
 def _otherwise(before: Sequence[T], now: Sequence[T]) -> dict[str, T]:

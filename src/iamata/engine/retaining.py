@@ -100,8 +100,8 @@ class Retaining(Forgetting):
         held = self._graphs.held(row.id)
         everyone = Access.local()
         graph = self._graphs.load(row.id, Moment.of(self._clock(), known_at=None, true_at=None), everyone).graph
-        spoken = {m.id: m.attribution.kind.value for m in held.memories}
-        said_in = {s.id: frozenset(spoken[m.id] for m in held.memories if m.session == s.id) for s in held.sessions}
+        spoken = {m.id: m.attribution.kind.value for m in held.ever_learned}
+        said_in = {s.id: frozenset(spoken[m.id] for m in held.ever_learned if m.session == s.id) for s in held.sessions}
         kinds = {id: attribution.kind.value for id, attribution in graph.attributions.items()}
         last = {s.id: max((m.received_at for m in s.messages), default=s.created_at) for s in held.sessions}
         items = [Item(patient=row.id, kind=Erasable.PATIENT, id=row.id, since=row.updated_at, attributions=frozenset())]
@@ -127,7 +127,7 @@ class Retaining(Forgetting):
                 since=m.received_at,
                 attributions=frozenset({spoken[m.id]}),
             )
-            for m in held.memories
+            for m in held.ever_learned
         ]
         return items
 

@@ -42,7 +42,7 @@ def is_hidden(held: Held, id: str, hidden: Hidden) -> bool:
     said = next((session.messages for session in held.sessions if session.id == id), ())
     spoken = {message.id for message in said} or {id}
     return any(each in hidden.items for each in spoken) or any(
-        memory.id in hidden.items for memory in held.memories if memory.message in spoken
+        memory.id in hidden.items for memory in held.ever_learned if memory.message in spoken
     )
 
 

@@ -19,9 +19,9 @@ from iamata.errors import BadInput
 from iamata.errors import Conflict as NotAsStored
 from iamata.formation.learned import echoes
 from iamata.model.access import Access
-from iamata.model.document import Receipt
+from iamata.model.document import TRANSCRIPT, Document, Receipt
 from iamata.model.erasure import Erasable
-from iamata.model.identifiers import IdMint
+from iamata.model.identifiers import IdMint, content_digest
 from iamata.model.provenance import SourceKind
 from iamata.model.scope import patient as patient_subject
 from iamata.model.session import Message, RecordedCall, Speaker, ToolCall, Turn, check_session_id
@@ -38,12 +38,31 @@ _MEDIA_TYPES = {
 
 
 class Talk(NamedTuple):
-    """Turns of one session; `warnings` are what their reader had to say, `media_type` what they were read from."""
+    """Turns of one session; `warnings` are what their reader had to say, `media_type` what they were read from. `body`
+    and `format`: the transcript that they are, as received; empty for turns that came one by one."""
 
     session: str
     turns: Sequence[Turn]
     warnings: tuple[str, ...] = ()
     media_type: str = "application/json"
+    body: bytes = b""
+    format: str = ""
+
+
+def _document(talk: Talk, receipt: Receipt, mint: IdMint) -> Document | None:
+    """The bytes that the turns were read from; None for turns that came without."""
+    if not talk.body:
+        return None
+    return Document(
+        id=mint.document(receipt.source, talk.media_type, talk.body),
+        subject=receipt.subject,
+        source=receipt.source,
+        media_type=talk.media_type,
+        format=talk.format,
+        sha256=content_digest(talk.body),
+        size_bytes=len(talk.body),
+        received_at=receipt.received_at,
+    )
 
 
 class Talking(Writing):
@@ -105,19 +124,27 @@ class Talking(Writing):
         for _ in range(100):
             now = self._clock()
             accepted: list[Accepted] = []
-            for session, turns, warnings, media_type in talks:
+            for talk in talks:
+                session, turns = talk.session, talk.turns
                 held = self._store.session(patient, session)
                 stored = held.messages if held else ()
                 same = partial(_is_turn, mint)
                 fresh = unseen(turns, stored, same=same) if whole else unheld(turns, stored, same=same)
                 one_patient([*(message.turn for message in stored), *fresh])
-                receipt = self._receipt(subject, source or access.id, _FORMAT, media_type, now)
+                receipt = self._receipt(subject, source or access.id, _FORMAT, talk.media_type, now)
+                # Where a turn was erased its words do not come in again with the bytes of the transcript.
+                document = None if any(m.erased for m in stored) else _document(talk, receipt, mint)
                 messages = self._messages(mint, patient, session, len(stored), fresh, now)
                 accepted.append(
                     Accepted(
                         receipt=msgspec.structs.replace(
-                            receipt, session=session, warnings=warnings + future(messages, now)
+                            receipt,
+                            session=session,
+                            document=document.id if document else "",
+                            warnings=talk.warnings + future(messages, now),
                         ),
+                        document=document,
+                        body=talk.body if document else b"",
                         source_kind=SourceKind.CONVERSATION,
                         messages=messages,
                     )
@@ -144,7 +171,8 @@ class Talking(Writing):
         after_erasure: bool = False,
         access: Access | None = None,
     ) -> Receipt:
-        """Take in the transcript of one session of the patient, whole or not at all; sent again, only what is new.
+        """Take in the transcript of one session of the patient, whole or not at all; sent again, only what is new. Its
+        bytes are kept as received beside the turns, as a document.
 
         `format` is `json` (the wire contract's), `text` (a label before each turn), `vtt`, `srt` or `csv`, or empty
         (detected). `session` goes before the one that the transcript names. `begins_at` is when the talk began, for
@@ -163,7 +191,7 @@ class Talking(Writing):
         name = session or read.session
         if not name:
             raise BadInput("say which conversation this is: the transcript does not name it", place="session")
-        talk = Talk(name, read.turns, read.warnings, _MEDIA_TYPES[read.format])
+        talk = Talk(name, read.turns, read.warnings, _MEDIA_TYPES[read.format], body, TRANSCRIPT + read.format)
         return self.append_many(
             patient, [talk], whole=True, source=source, form=form, after_erasure=after_erasure, access=access
         )[0]

@@ -30,7 +30,8 @@ from iamata.model.statement import Statement
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     """The ids that go, by table. `emptied` messages stay in their place as turns without words, so that a transcript
-    that is sent again is recognised. `sources` are those of which nothing is left. `cited` are all ids by which
+    that is sent again is recognised; `transcripts` are the documents whose bytes hold what was said. `sources` are
+    those of which nothing is left. `cited` are all ids by which
     something given out may have meant what goes, `quoted` runs of its words."""
 
     kind: Erasable
@@ -40,6 +41,7 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     statements: frozenset[str] = frozenset()
     passages: frozenset[str] = frozenset()
     emptied: tuple[Message, ...] = ()
+    transcripts: frozenset[str] = frozenset()
     memories: frozenset[str] = frozenset()
     rulings: frozenset[str] = frozenset()
     answers: frozenset[str] = frozenset()
@@ -61,9 +63,9 @@ def forgotten(held: Held, receipts: Iterable[Receipt], kind: Erasable, id: str, 
                 raise NotFound(what="session", id=id)
             return _with_session(held, tuple(receipts), session)
         case Erasable.MESSAGE:
-            return _with_message(held, id, mint)
+            return _with_message(held, tuple(receipts), id, mint)
         case Erasable.MEMORY:
-            memory = next((m for m in held.memories if m.id == id), None)
+            memory = next((m for m in held.ever_learned if m.id == id), None)
             if memory is None:
                 raise NotFound(what="memory", id=id)
             return _and_what_is_about(
@@ -102,7 +104,7 @@ def _with_document(held: Held, receipts: tuple[Receipt, ...], id: str) -> Forgot
 
 def _with_session(held: Held, receipts: tuple[Receipt, ...], session: Session) -> Forgotten:
     messages = {message.id for message in session.messages}
-    memories = {m.id: m for m in held.memories if m.message in messages}
+    memories = {m.id: m for m in held.ever_learned if m.message in messages}
     mine = frozenset(receipt.id for receipt in receipts if receipt.session == session.id)
     staying = {d.source for d in held.documents} | {r.source for r in receipts if r.id not in mine}
     going = {r.source for r in receipts if r.id in mine}
@@ -112,18 +114,19 @@ def _with_session(held: Held, receipts: tuple[Receipt, ...], session: Session) -
             kind=Erasable.SESSION,
             id=session.id,
             session=session.id,
+            transcripts=_transcripts(receipts, session),
             memories=frozenset(memories),
             answers=frozenset(r.id for r in held.readings if r.session == session.id),
             receipts=mine,
             sources=frozenset(going - staying),
-            cited=frozenset({*messages, *memories, *mine}),
+            cited=frozenset({*messages, *memories, *mine, *_transcripts(receipts, session)}),
         ),
         [message.turn.text for message in session.messages],
         messages,
     )
 
 
-def _with_message(held: Held, id: str, mint: IdMint) -> Forgotten:
+def _with_message(held: Held, receipts: tuple[Receipt, ...], id: str, mint: IdMint) -> Forgotten:
     session, message = next(
         ((s, m) for s in held.sessions for m in s.messages if m.id == id and not m.erased), (None, None)
     )
@@ -138,20 +141,26 @@ def _with_message(held: Held, id: str, mint: IdMint) -> Forgotten:
     rests = {each for each, memory in before.items() if after.get(each) != memory}
     readings = [r for r in held.readings if id in r.messages]
     heard = {memory for reading in readings for memory in reading.memories} - before.keys()
-    mine = {m.id for m in held.memories if m.message == id or m.id in rests or m.id in heard}
+    mine = {m.id for m in held.ever_learned if m.message == id or m.id in rests or m.id in heard}
     return _and_what_is_about(
         held,
         Forgotten(
             kind=Erasable.MESSAGE,
             id=id,
             emptied=(empty,),
+            transcripts=_transcripts(receipts, session),
             memories=frozenset(mine),
             answers=frozenset(reading.id for reading in readings),
-            cited=frozenset({id, *mine}),
+            cited=frozenset({id, *mine, *_transcripts(receipts, session)}),
         ),
         [message.turn.text, *(call.arguments for call in message.turn.calls), *(c.result for c in message.turn.calls)],
         {id},
     )
+
+
+def _transcripts(receipts: tuple[Receipt, ...], session: Session) -> frozenset[str]:
+    """The documents that brought turns of this session, whole."""
+    return frozenset(receipt.document for receipt in receipts if receipt.session == session.id and receipt.document)
 
 
 def emptied(message: Message) -> Message:
@@ -167,7 +176,7 @@ def _and_what_is_about(held: Held, going: Forgotten, texts: Iterable[str], messa
     stays = [s for s in every if s.id not in going.statements]
     records = {RecordRef.of(s) for s in every if s.id in going.statements} - {RecordRef.of(s) for s in stays}
     digests = {s.digest for s in every if s.id in going.statements} - {s.digest for s in stays}
-    memories, spoken = [m for m in held.memories if m.id in going.memories], set(messages)
+    memories, spoken = [m for m in held.ever_learned if m.id in going.memories], set(messages)
     rulings = {r.id for r in held.rulings if _is_about(r, records, memories, spoken)}
     rulings |= {r.id for r in held.rulings if r.withdraws in rulings}
     answers = {a.id for a in held.adjudications if {a.left, a.right} & digests}

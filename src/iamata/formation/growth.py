@@ -95,6 +95,7 @@ def _more(before: Held, held: Held) -> _More | None:
         and held.adjudications == before.adjudications
         and held.retractions == before.retractions
         and held.rereadings is before.rereadings
+        and held.relearnings == before.relearnings
         and all(kinds.get(source) is kind for source, kind in dict(before.sources).items())
     )
     statements, passages = _tail(before.statements, held.statements), _tail(before.passages, held.passages)

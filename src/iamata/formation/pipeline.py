@@ -16,6 +16,7 @@ from iamata.formation import linking
 from iamata.formation.attribution import Resolver
 from iamata.formation.extraction.passages import READER as EXTRACTED_BY
 from iamata.formation.learned import with_evidence
+from iamata.formation.learned.relearning import as_learned
 from iamata.formation.mentioned import Mentioned, Mentions, mentioned, still_said, without_repeats
 from iamata.formation.recorded import adjudication
 from iamata.formation.recorded.cells import Cells
@@ -110,7 +111,7 @@ def fold(
     raw, held = held, as_read(held, moment.known_at)
     sightings = sightings_of(held, held.sightings, moment)
     rulings = in_force(held.rulings, moment.known_at)
-    known_talk = [m for m in held.memories if moment.known_at is None or m.received_at <= moment.known_at]
+    known_talk = [m for m in held.ever_learned if moment.known_at is None or m.received_at <= moment.known_at]
     back = returned(held.statements, known_talk, sightings)
     statements = [
         s
@@ -401,7 +402,7 @@ def talk(held: Held, moment: Moment, rulings: Rulings) -> tuple[dict[str, Sessio
     now = moment.true_at
     memories = [
         m
-        for m in held.memories
+        for m in as_learned(held, known)
         if (known is None or m.received_at <= known) and (m.said_at is None or m.said_at <= now)
     ]
     memories = with_evidence(memories, (r for r in held.readings if known is None or r.received_at <= known))

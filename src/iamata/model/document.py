@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
 from iamata.errors import InvalidValue
 from iamata.model.clinical_time import check_aware
 from iamata.model.scope import Subject
+
+# How the format of a transcript that is kept as a document begins: no reader of documents reads it.
+TRANSCRIPT: Final = "transcript/"
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -108,10 +112,22 @@ class Receipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         check_aware("completed_at", self.completed_at)
 
 
+class Relearned(msgspec.Struct, frozen=True):
+    """What became of reading talk again: of how many sessions, how many memories are new, how many say otherwise under
+    their id, how many were found again and say the same, and how many are found no more."""
+
+    sessions: int = 0
+    new: int = 0
+    changed: int = 0
+    confirmed: int = 0
+    gone: int = 0
+
+
 class Reread(msgspec.Struct, frozen=True):
-    """What became of reading documents again: of how many, a receipt for each that says something else now (by time of
-    receipt), and a line for each that cannot be read any more: it keeps what it said before."""
+    """What became of reading again: of how many documents, a receipt for each that says something else now (by time of
+    receipt), a line for each that cannot be read any more, which keeps what it said before; and of the talk."""
 
     documents: int
     receipts: tuple[Receipt, ...]
     kept: tuple[IntakeLine, ...]
+    talk: Relearned = Relearned()

@@ -11,7 +11,7 @@ from iamata.model.document import Document
 from iamata.model.entry import Entry
 from iamata.model.fact import Fact
 from iamata.model.link import Link, LinkType
-from iamata.model.memory import Memory
+from iamata.model.memory import Memory, Relearning
 from iamata.model.model_answers import Adjudication, ModelReading
 from iamata.model.passage import Passage
 from iamata.model.provenance import SourceKind
@@ -29,7 +29,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     `sources` says what sort of system each source is.
 
     `statements`, `passages` and `sightings` are as first read; what became of them since is in `rereadings`, by number.
-    `erasures` counts how often something of the patient was erased.
+    So are `memories`, and `relearnings`. `erasures` counts how often something of the patient was erased.
     """
 
     subject: Subject
@@ -46,9 +46,15 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     rereadings: tuple[Rereading, ...] = ()
     adjudications: tuple[Adjudication, ...] = ()
     readings: tuple[ModelReading, ...] = ()
+    relearnings: tuple[Relearning, ...] = ()
     sources: tuple[tuple[str, SourceKind], ...] = ()
     erasures: int = 0
     entries: tuple[Entry, ...] = ()  # what agents inferred, every version; no part of what is folded
+
+    @property
+    def ever_learned(self) -> tuple[Memory, ...]:
+        """Every content of every memory, also of one that was learned otherwise since, or is found no more."""
+        return (*self.memories, *(memory for again in self.relearnings for memory in again.memories))
 
 
 class Unresolved(msgspec.Struct, frozen=True, order=True, gc=False):

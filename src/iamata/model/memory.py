@@ -84,3 +84,16 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             raise InvalidValue("a memory quotes its message, and the span is the quote's")
         check_aware("said_at", self.said_at)
         check_aware("received_at", self.received_at)
+
+
+class Relearning(msgspec.Struct, frozen=True):
+    """One time that the talk of a patient was read again by a better extractor: the memories that it finds and that are
+    new or otherwise than before (content, or who found them), and the ids of those that it finds no more."""
+
+    number: int
+    at: datetime
+    memories: tuple[Memory, ...] = ()
+    left: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        check_aware("at", self.at)

@@ -103,7 +103,7 @@ class _Labelling:
         for session in held.sessions:
             self._talk(session, ruled)
         spoken = {m.id: ruled.get(m.id, _NONE) for session in held.sessions for m in session.messages}
-        for memory in held.memories:
+        for memory in held.ever_learned:
             _add(ruled, memory.id, self.memory(memory) | spoken.get(memory.message, _NONE))
         labels = {id: own.get(id, _NONE) | ruled.get(id, _NONE) for id in own.keys() | ruled.keys()}
         return Sensitive(labels, ruled, self._texts)

@@ -20,6 +20,7 @@ import msgspec
 
 from iamata.model.access import Access
 from iamata.model.clinical_time import ClinicalTime
+from iamata.model.document import TRANSCRIPT
 from iamata.model.graph import Held
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.memory import MemoryKind
@@ -201,7 +202,7 @@ class _Hiding:
         sessions = {each.id for each in held.sessions if self._is_hidden_session(each)}
         for session in held.sessions:
             items |= {m.id for m in session.messages if session.id in sessions or not self._hears(m.id)}
-        for memory in held.memories:
+        for memory in held.ever_learned:
             if memory.session in sessions or memory.message in items or not self._hears(memory.id):
                 items.add(memory.id)
         items |= set(_denials_spoken(held, statements, items))
@@ -211,7 +212,15 @@ class _Hiding:
         told += [each.id for each in held.rulings]
         told += [each.id for each in held.adjudications]
         names = {id for id in told if self._labels_hide(self._sensitive.of(id))}
-        return Hidden(frozenset(items), frozenset(sessions), self._bare(held), frozenset(names))
+        documents = self._bare(held) | self._transcripts(held, items, sessions)
+        return Hidden(frozenset(items), frozenset(sessions), documents, frozenset(names))
+
+    def _transcripts(self, held: Held, items: Set[str], sessions: Set[str]) -> frozenset[str]:
+        """The bytes of talk, if anything that was said is hidden: which talk they are stands in nothing but them."""
+        spoken = {m.id for session in held.sessions for m in session.messages}
+        if self.hears_talk() and not sessions and spoken.isdisjoint(items):
+            return frozenset()
+        return frozenset(each.id for each in held.documents if each.format.startswith(TRANSCRIPT))
 
     def _bare(self, held: Held) -> frozenset[str]:
         """The documents in which nothing was understood, for a reader who sees some kinds only, or nothing undated."""
@@ -330,6 +339,10 @@ def without(held: Held, hidden: Hidden) -> Held:
         ),
         sessions=tuple(each for s in held.sessions if (each := session_without(s, hidden)) is not None),
         memories=tuple(m for m in held.memories if m.id not in gone),
+        relearnings=tuple(
+            msgspec.structs.replace(each, memories=tuple(m for m in each.memories if m.id not in gone))
+            for each in held.relearnings
+        ),
         rereadings=rereadings,
         rulings=_rulings_without(held, hidden),
         adjudications=tuple(
@@ -347,7 +360,7 @@ def _version(held: Held) -> int:
         len(held.documents)
         + sum(len(each.sightings) for each in _readings(held))
         + sum(len(each.messages) for each in held.sessions)
-        + len(held.memories)
+        + len(held.ever_learned)
         + len(held.rulings)
         + sum(each.left in digests and each.right in digests for each in held.adjudications)
         + sum(each.source in sources for each in held.retractions)
@@ -439,7 +452,7 @@ def _copies(held: Held, statements: Iterable[Statement], passages: Iterable[Pass
     if not copies:
         return set()
     gone = {s.digest for s in statements if s.id in hidden}
-    gone |= {root_of_memory(memory) for memory in held.memories if memory.id in hidden}
+    gone |= {root_of_memory(memory) for memory in held.ever_learned if memory.id in hidden}
     back = [s for s, roots in copies.values() if s.id in hidden or not gone.isdisjoint(roots)]
     if not back:
         return set()
@@ -470,7 +483,7 @@ def _keys(statement: Statement) -> set[str]:
 def _denials_spoken(held: Held, statements: Mapping[str, Statement], hidden: Set[str]) -> Iterator[str]:
     """Memories by which somebody denies what a hidden record says."""
     kinds = {_MEMORY_OF[s.kind] for id in hidden if (s := statements.get(id)) is not None and s.kind in _MEMORY_OF}
-    for memory in held.memories if kinds else ():
+    for memory in held.ever_learned if kinds else ():
         if memory.kind in kinds and memory.polarity is Polarity.DENIED:
             yield memory.id
 

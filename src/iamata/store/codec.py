@@ -51,6 +51,7 @@ receipts: Final = msgspec.json.Decoder(Receipt)
 entries: Final = msgspec.json.Decoder(Entry)
 audit_records: Final = msgspec.json.Decoder(AuditRecord)
 rereadings: Final = msgspec.json.Decoder(tuple[str, ...])  # the documents that were read otherwise
+relearnings: Final = msgspec.json.Decoder(tuple[str, ...])  # the memories that are found no more
 sources: Final = msgspec.json.Decoder(tuple[str, SourceKind])
 
 

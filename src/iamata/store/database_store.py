@@ -16,7 +16,7 @@ from iamata.model.document import Document, Receipt
 from iamata.model.entry import Entry
 from iamata.model.erasure import Erasable, Erasure, Hold
 from iamata.model.graph import Held
-from iamata.model.memory import Memory
+from iamata.model.memory import Memory, Relearning
 from iamata.model.model_answers import ModelAnswer
 from iamata.model.patient import PatientRow
 from iamata.model.relation import PatientRelation, RelationKind
@@ -243,8 +243,16 @@ class DatabaseStore:
     def retract(self, patient: str, source: str, now: datetime) -> None:
         accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
 
-    def reread(self, patient: str, read: Sequence[Accepted], version: int, now: datetime) -> list[Receipt]:
-        return rereading.reread(self._database, self.keys, self._random_bytes, patient, read, version, now)
+    def reread(
+        self,
+        patient: str,
+        read: Sequence[Accepted],
+        version: int,
+        now: datetime,
+        *,
+        talk: Relearning | None = None,
+    ) -> list[Receipt]:
+        return rereading.reread(self._database, self.keys, self._random_bytes, patient, read, version, now, talk)
 
     def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
         accepting.rule(self._database, self.keys, self._random_bytes, patient, ruling, now)

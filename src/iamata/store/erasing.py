@@ -33,6 +33,8 @@ ERASED_TABLES: Final = (
     "rulings",
     "retractions",
     "model_answers",
+    "relearned_memories",
+    "relearnings",
     "memories",
     "tool_calls",
     "shown_words",
@@ -67,6 +69,8 @@ class Going(Protocol):
     def passages(self) -> frozenset[str]: ...
     @property
     def emptied(self) -> tuple[Message, ...]: ...
+    @property
+    def transcripts(self) -> frozenset[str]: ...
     @property
     def memories(self) -> frozenset[str]: ...
     @property
@@ -268,6 +272,7 @@ def _delete(
     }
     each("contexts", "forget_context", contexts)
     each("tool_calls", "forget_call", calls)
+    each("relearned_memories", "forget_relearned_memory", going.memories)
     each("memories", "forget_memory", going.memories)
     each("rulings", "forget_ruling", going.rulings)
     each("model_answers", "forget_model_answer", going.answers)
@@ -279,6 +284,7 @@ def _delete(
         each("statements", "forget_statement", going.statements)
         each("passages", "forget_passage", going.passages)
         each("documents", "forget_document", {going.document})
+    each("documents", "forget_document", going.transcripts)
     if going.session:
         each("tool_calls", "forget_calls", {going.session})
         each("messages", "forget_messages", {going.session})

@@ -120,6 +120,25 @@ TABLES: Final = (
         (Body("body", "memories", _id, codec.memories),),
     ),
     Table(
+        "relearnings",
+        ("number", "at", "body"),
+        (("number", -1),),
+        (Body("body", "relearnings", lambda row: str(row["number"]), codec.relearnings),),
+    ),
+    Table(
+        "relearned_memories",
+        ("id", "relearning", "message", "kind", "received_at", "body"),
+        (("id", ""), ("relearning", -1)),
+        (
+            Body(
+                "body",
+                "relearned_memories",
+                lambda row: sealed_as(row["id"], row["relearning"]),
+                codec.memories,
+            ),
+        ),
+    ),
+    Table(
         "tool_calls",
         ("id", "session", "position", "follows", "received_at", "body"),
         _ID,
@@ -184,7 +203,9 @@ _STATUS: Final = {"processing": "pending"}  # whoever takes it in forms it anew
 _ABOUT: Final = frozenset(
     {"documents", "statements", "passages", "receipts", "inferences", "entry_versions", "entry_documents"}
 )
-_NUMBERS: Final = frozenset({"number", "rereading", "sequence", "position", "follows", "version", "refused"})
+_NUMBERS: Final = frozenset(
+    {"number", "rereading", "relearning", "sequence", "position", "follows", "version", "refused"}
+)
 _MOMENTS: Final = frozenset({"at", "received_at", "created_at", "started_at", "completed_at", "recorded_at"})
 _OPTIONAL: Final = frozenset({"started_at", "completed_at"})
 

@@ -11,6 +11,7 @@ import msgspec
 from iamata.errors import Unavailable
 from iamata.model.document import IngestionStatus, Receipt
 from iamata.model.graph import Held
+from iamata.model.memory import Memory, Relearning
 from iamata.model.model_answers import Adjudication, ModelReading
 from iamata.model.passage import Passage
 from iamata.model.scope import patient as subject_of
@@ -51,6 +52,8 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         sessions = tx.rows("sessions", patient=patient)
         messages = tx.rows("messages", patient=patient)
         memories = tx.rows("memories", patient=patient)
+        relearnings = tx.rows("relearnings", patient=patient)
+        relearned = tx.rows("relearned_memories", patient=patient)
         rulings = tx.rows("rulings", patient=patient)
         answers = tx.rows("model_answers", patient=patient)
         retractions = tx.rows("retractions", patient=patient)
@@ -86,6 +89,7 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         + tuple([codec.documents.decode(open("documents", id, head)) for id, head in documents]),
         sessions=_sessions(opened, patient, sessions, messages),
         memories=tuple([codec.memories.decode(open("memories", id, body)) for id, body in memories]),
+        relearnings=_relearnings(opened, relearnings, relearned),
         rulings=tuple([codec.rulings.decode(open("rulings", id, body)) for id, body in rulings]),
         retractions=tuple(
             [Retraction(open("retractions", id, body).decode(), moment(at)) for id, at, body in retractions]
@@ -97,6 +101,24 @@ def held(database: Database, sealer: Sealer | None, patient: str, before: Held |
         entries=tuple(
             [codec.entries.decode(open("inferences", f"{id} {number}", body)) for id, number, body in inferences]
         ),
+    )
+
+
+def _relearnings(
+    sealer: Sealer, relearnings: list[tuple[Any, ...]], memories: list[tuple[Any, ...]]
+) -> tuple[Relearning, ...]:
+    found: dict[int, list[Memory]] = {}
+    for id, number, body in memories:
+        opened = sealer.open("relearned_memories", sealed_as(id, number), body)
+        found.setdefault(number, []).append(codec.memories.decode(opened))
+    return tuple(
+        Relearning(
+            number,
+            codec.moment_of(at),
+            tuple(found.get(number, ())),
+            frozenset(codec.relearnings.decode(sealer.open("relearnings", str(number), body))),
+        )
+        for number, at, body in relearnings
     )
 
 

@@ -72,6 +72,8 @@ TABLES: Final[dict[str, tuple[str, _Bodies]]] = {
     "rereadings": ("look_rereadings", _plain("rereadings")),
     "messages": ("look_messages", _plain("messages")),
     "memories": ("look_memories", _plain("memories")),
+    "relearnings": ("look_relearnings", _plain("relearnings")),
+    "relearned_memories": ("relearned_memories", _read_again("relearned_memories")),
     "tool_calls": ("call_bodies", _plain("tool_calls")),
     "rulings": ("rulings", _plain("rulings")),
     "retractions": ("retraction_bodies", _plain("retractions")),

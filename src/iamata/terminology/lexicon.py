@@ -225,3 +225,50 @@ def composed() -> dict[tuple[str, str], str]:
 def wishes() -> Lexicon:
     """What preferences and concerns are about."""
     return Lexicon(_read("wishes"))
+
+
+# Shorter names have too many neighbours among everyday words.
+_SPELT: Final = 7
+# Ingredients that the tables name otherwise.
+_ALSO_INGREDIENTS: Final = frozenset(["paracetamol", "salbutamol", "beclometasone", "adrenaline"])
+
+
+@cache
+def _spellings() -> dict[tuple[str, int], list[str]]:
+    """The names of ingredients by first letter and length. Not of brands: too many are one letter from an everyday
+    word."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for term in clinical().of("drug"):
+        name = term.words[0]
+        ingredient = name == term.concept.lower() or name in _ALSO_INGREDIENTS
+        if len(term.words) == 1 and len(name) >= _SPELT and name.isalpha() and ingredient and name != "inhaler":
+            found.setdefault((name[0], len(name)), []).append(name)
+    return found
+
+
+@lru_cache(maxsize=20_000)
+def misspelt(word: str) -> Term | None:
+    """The drug that this word is one letter away from (one more, one less, another, two swapped; never the first);
+    None for a shorter word, one that a table knows, or where it could be two drugs."""
+    if len(word) < _SPELT or not word.isalpha() or _is_known(word):
+        return None
+    names = [name for length in range(len(word) - 1, len(word) + 2) for name in _spellings().get((word[0], length), ())]
+    near = [name for name in names if _one_off(word, name)]
+    terms = {term.concept: term for name in near for term in clinical().exact(name) if term.kind == "drug"}
+    return next(iter(terms.values())) if len(terms) == 1 else None
+
+
+def _is_known(word: str) -> bool:
+    return any(table().exact(word) for table in (clinical, cues, body, kinship, wishes))
+
+
+def _one_off(word: str, name: str) -> bool:
+    at = next((at for at, (one, other) in enumerate(zip(word, name, strict=False)) if one != other), len(word))
+    if at == 0:
+        return False
+    if len(word) > len(name):
+        return word[at + 1 :] == name[at:]
+    if len(word) < len(name):
+        return word[at:] == name[at + 1 :]
+    swapped = word[at : at + 2] == name[at : at + 2][::-1]
+    return word[at + 1 :] == name[at + 1 :] or (swapped and word[at + 2 :] == name[at + 2 :])

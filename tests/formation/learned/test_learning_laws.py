@@ -139,7 +139,7 @@ def test_the_mother_of_leo_is_remembered_as_she_spoke() -> None:
     assert stopped.attribution.kind is AttributionKind.USER
     assert stopped.attribution.directness is Directness.PROXY
     assert stopped.attribution.because == "speaker=caregiver(mother)"
-    assert stopped.extractors == ("offline/1",)
+    assert stopped.extractors == ("offline/2",)
 
 
 def test_each_speaker_is_the_author_of_what_is_said() -> None:

@@ -21,7 +21,7 @@ _NUM: Final = (
 # Spellings of units of dose → the form kept. Masses, volumes and activities come before counts of pieces.
 _UNITS: Final = {
     r"mg|milligrams?|mgs": "mg", r"mcg|ug|µg|micrograms?|mikes": "mcg", r"g|grams?|gm": "g",
-    r"ml|mls|millilit(?:er|re)s?|cc": "ml", r"iu|international units?": "IU", r"units?": "units", r"meq": "meq",
+    r"ml|mls|mils?|millilit(?:er|re)s?|cc": "ml", r"iu|international units?": "IU", r"units?": "units", r"meq": "meq",
     r"teaspoons?|tsp": "teaspoon", r"tablespoons?|tbsp": "tablespoon",
     r"%|percent": "%",
 }  # fmt: skip
@@ -42,6 +42,7 @@ _PERIOD: Final = r"(?:day|night|week|month|year|hour|morning|evening)"
 _MEAL: Final = (
     r"(?:breakfast|lunch|dinner|supper|meals?|food|bed|bedtime|eating|each meal|every meal|school|work|exercise)"
 )
+_DAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _FREQUENCY: Final = re.compile(
     r"\b(?:"
     rf"{_N}\s+(?:an?|per|each|every)\s+{_PERIOD}"
@@ -57,8 +58,9 @@ _FREQUENCY: Final = re.compile(
     rf"|(?:at|before|after|with)\s+(?:night|noon|my\s+{_MEAL}|{_MEAL})"
     r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required"
     r"|when\s+necessary|prn"
+    rf"|(?:on\s+)?(?:a|the|every)\s+{_DAY}|on\s+{_DAY}s|nocte|mane|bd|tds|qds|od|most\s+(?:days|mornings|evenings)"
     r"|bid|tid|qid|qhs|qd|qod|q\d{1,2}h|daily|nightly|weekly|monthly|all the time|sometimes|occasionally"
-    r"|now and then|once in a blue moon|hardly ever|rarely"
+    r"|now and (?:then|again)|once in a blue moon|hardly ever|rarely"
     r"|every once in a while|most nights|once in a while|from time to time|on weekends"
     r")\b",
     re.IGNORECASE,

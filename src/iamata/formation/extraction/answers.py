@@ -6,6 +6,7 @@ not answered says nothing, and neither does "I don't know".
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Protocol
@@ -15,6 +16,8 @@ import msgspec
 from iamata.formation.extraction import findings, medications, reactions
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
+from iamata.formation.extraction.openings import stance
+from iamata.formation.extraction.own_words import OWN_KINDS, in_own_words, is_poor
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
 from iamata.formation.extraction.scene import Scene
@@ -25,37 +28,6 @@ from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
-_FILLERS: Final = frozenset(
-    [
-        "well",
-        "um",
-        "uh",
-        "oh",
-        "actually",
-        "honestly",
-        "so",
-        "hmm",
-        ",",
-        "ah",
-        "and",
-        "like",
-        "mmm",
-        "hm",
-        "mm",
-        "ohh",
-        "er",
-        "erm",
-        "god",
-        "gosh",
-        "lord",
-        "heavens",
-        "i",
-        "think",
-    ]
-) - {
-    "i",
-    "think",
-}
 _ECHOES: Final = MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
 _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
@@ -63,19 +35,6 @@ _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he"
 
 class _Answer(Protocol):
     def __call__(self, topic: Topic, polarity: Polarity, **changes: object) -> None: ...
-
-
-def stance(words: Sequence[str]) -> tuple[str, int]:
-    """`yes`, `no`, `unsure` or empty, and the word after it, for how an answer opens."""
-    at = 0
-    while at < len(words) and words[at] in _FILLERS:
-        at += 1
-    best: tuple[str, int] = ("", at)
-    for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
-        for hit in lexicon.cues().every(words[start : start + 7]):
-            if hit.first == 0 and hit.term.kind in ("yes", "no", "unsure") and start + hit.last > best[1]:
-                best = (hit.term.kind, start + hit.last)
-    return best
 
 
 def read(
@@ -100,8 +59,21 @@ def read(
         )  # fmt: skip
         mentions.append(msgspec.structs.replace(base, **changes))
 
+    if question.open in OWN_KINDS:
+        return in_own_words(text, sentence, told, people, said_at, OWN_KINDS[question.open])
+    if question.state and is_poor(words):
+        answer(Topic(MemoryKind.SYMPTOM, question.state), Polarity.AFFIRMED)
+        return mentions
+    if (other := _instead(words, question, people)) is not None:
+        for topic in question.topics:
+            if topic.kind in (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.ALLERGY):
+                named = topic.concept if topic.kind is not MemoryKind.ALLERGY else f"{topic.concept} allergy"
+                answer(Topic(MemoryKind.FAMILY_HISTORY, named), Polarity.AFFIRMED, relation=other)
+        return mentions
     if question.family:
         relative = people.relative(words)
+        if relative is None and words[:1] in (["i"], ["i've"]) and {"it", "that", "myself"} & set(words):
+            relative = people.owner(words, len(words), len(words))  # "I had it myself", says a father
         if relative is not None and told != "no" and not any(m.kind is MemoryKind.FAMILY_HISTORY for m in own):
             for topic in question.topics:
                 if relative.experiencer is Experiencer.FAMILY and topic.kind is MemoryKind.FAMILY_HISTORY:
@@ -127,7 +99,7 @@ def read(
             answer(topic, Polarity.AFFIRMED, detail=details(severity=severity))
         return mentions
     habit = [topic for topic in question.topics if topic.kind is MemoryKind.SOCIAL]
-    if habit and not own and {"quit", "stopped"} & set(words[:2]):  # "Quit ten years ago."
+    if habit and not own and {"quit", "stopped", "gave", "packed", "given"} & set(words[:3]):  # "Quit ten years ago."
         for topic in habit:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
@@ -139,6 +111,19 @@ def read(
         for topic, changes in shown:
             answer(topic, Polarity.AFFIRMED, **changes)
         return mentions
+    if habit and not own and not told and _SOMETIMES & set(words[:4]):  # "Only socially."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED)
+        return mentions
+    if told == "no" and not own and (side := _other_side(words, question)):
+        for topic in question.topics[:1]:  # "So it's the right knee?" "No, the left one."
+            answer(topic, Polarity.AFFIRMED, detail=details(laterality=side))
+        return mentions
+    if habit and question.which and not own and _begins_with_number(words):  # "Twelve, fourteen maybe."
+        for topic in habit:
+            answer(topic, Polarity.AFFIRMED)
+        return mentions
+    told = "" if told == "unsure" and words[:1] == ["maybe"] else told
     habits = [topic for topic in question.topics if topic.kind in (MemoryKind.SOCIAL, MemoryKind.MEDICATION)]
     often = find_frequencies(text, span[0], span[1])
     if not told and habits and often and len(question.topics) == len(habits) and not own and _begins(often, span, text):
@@ -146,7 +131,8 @@ def read(
             answer(topic, Polarity.AFFIRMED, detail=details(frequency=often[0].text))
         return mentions
     mentions += _of_relatives(text, sentence, question, people, said_at)
-    partial = _partial(text, sentence, people)
+    dosed = [amount for amount in find_doses(text, span[0], span[1]) if amount.piece]
+    partial = "" if dosed else _partial(text, sentence, people)
     if partial and not own:
         for topic in question.topics:
             if topic.kind is MemoryKind.MEDICATION:
@@ -163,12 +149,17 @@ def read(
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
-        if question.open == "allergy" and _some_left(words[after:]):
+        if question.open == "allergy" and (_some_left(words[after:]) or question.mere):
             return mentions
+        asked = {topic.concept for topic in question.topics}
+        one = words[:1] == ["no"] and words[1:2] != [","] and len(question.topics) > 1
+        if one and any(m.concept.text in asked for m in own):
+            return mentions  # "No rash.", after several were asked: of the others nothing is said
         sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
-        asked_for = (
-            question if not sort or words[:2] != ["not", "to"] else msgspec.structs.replace(question, general=sort)
-        )
+        only = sort and words[:2] == ["not", "to"]
+        asked_for = msgspec.structs.replace(question, general=sort) if only else question
+        if sort and words[:2] == ["not", "to"] and question.negative:
+            asked_for = msgspec.structs.replace(asked_for, negative=False)
         _denial(asked_for, own, answer)
     elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
         for topic in question.topics:
@@ -182,6 +173,39 @@ def read(
     return mentions
 
 
+def _instead(words: Sequence[str], question: Question, people: People) -> str | None:
+    """The relative who has what was asked: "That's my brother.", "No, that's my mother"; else None."""
+    plain = [word for word in words if word[0].isalnum() and word not in ("no", "sorry", "actually")]
+    if question.family or not question.topics or len(plain) > 5 or plain[:1] not in (["that's"], ["it's"], ["that"]):
+        return None
+    relative = people.relative(words)
+    return relative.relation if relative is not None and relative.experiencer is Experiencer.FAMILY else None
+
+
+def _begins_with_number(words: Sequence[str]) -> bool:
+    """ "Twelve, fourteen maybe", "About six": a number is what is answered."""
+    plain = [word for word in words if word[0].isalnum() and word not in ("about", "around", "maybe", "like", "only")]
+    return bool(plain) and (plain[0].isdigit() or plain[0] in _COUNTED) and len(plain) <= 6
+
+
+_SOMETIMES: Final = frozenset(["socially", "occasionally", "sometimes", "rarely", "weekends", "christmas"])
+
+
+def _other_side(words: Sequence[str], question: Question) -> str:
+    """The side that the answer puts in place of the one asked about; empty when it does not."""
+    asked = {"left", "right"} & {spot.word for spot in lexicon.split_words(question.text)}
+    named = {"left", "right"} & set(words)
+    told = len(asked) == len(named) == 1 and asked != named and len(question.topics) == 1
+    return next(iter(named)) if told and question.topics[0].kind is MemoryKind.SYMPTOM else ""
+
+
+_COUNTED: Final = frozenset(
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "twelve", "fifteen", "twenty"]
+)
+_DOSE_NUMBER: Final = re.compile(
+    r"(?<![\d/.])(\d{1,4}(?:\.\d{1,2})?)(?![\d/]|\s*(?:years|months|weeks|days|times|ago))"
+)
+_DOSE_TO: Final = re.compile(r"\bto (\d{1,4}(?:\.\d{1,2})?)(?![\d/])", re.IGNORECASE)
 _ONLY_WHEN: Final = frozenset(["when", "if", "after", "at", "in", "on", "with", "during", "while", "whenever"])
 _LIMITS: Final = frozenset(["just", "only", "mostly", "usually", "mainly", "sometimes"])
 _COURSE: Final = frozenset(
@@ -207,6 +231,11 @@ def _shown(
     if topic.kind is MemoryKind.MEDICATION and question.which and doses:
         often = find_frequencies(text, sentence.start, sentence.end)
         return [(topic, {"detail": details(dose=doses[0].text, frequency=often[0].text if often else "")})]
+    words_of = {spot.word for spot in lexicon.split_words(question.text)}
+    if topic.kind is MemoryKind.MEDICATION and {"dose", "much", "strength", "milligrams"} & words_of:
+        numbers = _DOSE_NUMBER.findall(text[sentence.start : sentence.end])
+        to = _DOSE_TO.findall(text[sentence.start : sentence.end])
+        return [(topic, {"detail": details(dose=(to or numbers)[-1 if to else 0])})] if numbers else []
     if topic.kind is not MemoryKind.SYMPTOM:
         return []
     if {"where", "which"} & {spot.word for spot in lexicon.split_words(question.text)[:3]}:

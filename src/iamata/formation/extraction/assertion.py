@@ -27,6 +27,17 @@ _PAST_VERBS: Final = frozenset(("had", "was", "were", "got", "came", "did", "bro
 _ENDING: Final = frozenset(
     ("has", "have", "had", "just", "finally", "all", "since", "then", "both", "is", "are", "now", "completely")
 )
+# These deny what stands before them only at the end of a clause: "numbness, none", not "asthma, none of the others".
+_FINAL: Final = frozenset(("none", "nil", "absent"))
+_RECURS: Final = frozenset(
+    ("recur", "recurs", "develop", "occur", "worsen", "happen", "return", "come", "start", "persist", "arise", "get")
+)
+# After a comma these begin what is no list: a subject, or the verb of what to do then.
+_ANEW: Final = frozenset(
+    ["i", "he", "she", "it", "we", "they", "you", "i'm", "i've", "he's", "she's", "it's", "i'd", "i'll", "my", "his",
+     "her", "the", "then", "take", "call", "go", "come", "use", "give", "try", "stop", "ring", "please", "do", "have",
+     "is", "are", "was", "there", "there's", "that", "this", "don't", "let"]
+)  # fmt: skip
 _PERFECT: Final = frozenset(("i've", "have", "has", "he's", "she's", "'ve", "haven't", "hasn't", "been", "we've"))
 
 
@@ -37,10 +48,12 @@ class Assertion(msgspec.Struct, frozen=True):
 
 
 class Cues:
-    """The cues of one clause, found once and asked for each thing named in it."""
+    """The cues of one clause, found once and asked for each thing named in it. `supposed`: a clause before it says
+    that it is only supposed."""
 
-    def __init__(self, words: Sequence[str]) -> None:
+    def __init__(self, words: Sequence[str], *, supposed: bool = False) -> None:
         self.words = words
+        self.supposed = supposed
         self.hits = lexicon.cues().every(words)
 
     def of(self, kind: str) -> list[Hit]:
@@ -63,6 +76,7 @@ class Cues:
         return any(
             hit.first >= last and hit.first - last <= 4 and self._open(last, hit.first)
             for hit in self.of("negation_after")
+            if self.words[hit.first] not in _FINAL or hit.last == len(self.words)
         )
 
     def _distance(self, start: int, end: int) -> int:
@@ -98,6 +112,8 @@ class Cues:
         after = at + 1
         if self.words[at] == "," and self.words[after : after + 1] in (["and"], ["or"]):
             after += 1
+        if self.words[after - 1] == "or" and self.words[after : after + 1] in (["a"], ["an"]):
+            return False  # "he hasn't had a fever, or a rash": the list goes on
         return self.words[after : after + 1] != [] and self.words[after] in _FRESH
 
     def _before(self, kind: str, first: int) -> bool:
@@ -108,10 +124,27 @@ class Cues:
 
     def hypothetical(self, first: int) -> bool:
         """Only supposed: after "if", "in case", "watch for" … and before the comma that ends the supposition."""
-        if any(hit.last <= first and "," not in self.words[hit.last : first] for hit in self.of("hypothetical")):
+        if self.supposed:
             return True
+        if any(hit.last <= first and self._listed(hit.last, first) for hit in self.of("hypothetical")):
+            return True
+        if any(
+            word == "should" and at < first and _RECURS & set(self.words[first : first + 5])
+            for at, word in enumerate(self.words)
+        ):
+            return True  # "attend should chest pain recur"
         # "I would stop it if I could": the condition stands behind
         return bool({"would", "could", "i'd", "he'd", "she'd"} & set(self.words[:first])) and "if" in self.words[first:]
+
+    def _listed(self, start: int, end: int) -> bool:
+        """No comma between these words but those of a list: "return if fever, vomiting or pain"."""
+        between = self.words[start:end]
+        if "," not in between:
+            return True
+        after = between[between.index(",") + 1 :]
+        if after[:1] == ["or"]:
+            return True
+        return not _ANEW & set(after) and self.words[start : start + 1] != [] and self.words[start] not in _ANEW
 
     def planned(self, first: int) -> bool:
         """Before it, or around it, stands that it is to come."""
@@ -143,7 +176,9 @@ class Cues:
         before = self.words[:first]
         if any(word in _PERFECT for word in before) or "since" in self.words:
             return False
-        return any(word in _PAST_VERBS for word in before)
+        # "I'd a sore arm", "I'd glandular fever": had
+        had = "i'd" in before and (before[-1] == "i'd" or before[before.index("i'd") + 1] in ("a", "an", "the", "some"))
+        return had or any(word in _PAST_VERBS for word in before)
 
     def earlier(self, last: int) -> bool:
         """Told of a time before another that is told after it: "… before he moved here", "… until the stent"."""

@@ -11,7 +11,7 @@ from iamata.formation.extraction.amounts import find_frequencies, find_severity
 from iamata.formation.extraction.assertion import Assertion
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
-from iamata.model.memory import MemoryKind, Temporality
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 from iamata.terminology.lexicon import Hit
@@ -25,6 +25,11 @@ _BETWEEN: Final = 5
 _DIAGNOSED: Final = ("diagnosed", "found out", "born with", "live with", "living with")
 # "My feet are cold": a part and a quality do not make a symptom when these stand between.
 _BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", "makes", "gives", "gave"))
+
+
+_ADJECTIVES: Final = frozenset(
+    ["sore", "swollen", "itchy", "painful", "stiff", "numb", "tender", "aching", "achy", "bruised", "puffy"]
+)
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -70,6 +75,9 @@ def _side(scene: Scene, first: int, last: int) -> str:
         reach = 1 if scene.words[hit.first] == "both" else 2  # "we both have migraines" tells no side
         if hit.term.kind == "side" and (first - reach <= hit.first < last):
             return hit.term.concept
+        after = scene.words[max(last, hit.first - 2) : hit.first] == ["on", "the"]
+        if hit.term.kind == "side" and after and hit.first - last <= _BETWEEN:
+            return hit.term.concept  # "the pain is on the right side"
     return ""
 
 
@@ -102,6 +110,8 @@ def _parts_of(scene: Scene, quality: Hit, parts: list[Hit]) -> list[Hit]:
             return chain
     if after:
         gap = words[quality.last : after[0].first]
+        if words[quality.first] in _ADJECTIVES and all(_LINK.match(word) for word in gap):
+            return [after[0]]  # "a sore toe", "swollen left ankle"
         if gap and gap[0] in _PREPOSITIONS and not any(w in _BARRIERS for w in gap):
             chain = [after[0]]
             for other in after[1:]:
@@ -140,6 +150,17 @@ def read(scene: Scene) -> list[Mention]:
         made = mention_of(scene, finding)
         if made is not None:
             mentions.append(made)
+    return mentions or _treated(scene)
+
+
+def _treated(scene: Scene) -> list[Mention]:
+    """ "Both my brothers are on tablets for blood pressure": the disease that a relative is treated for."""
+    mentions = []
+    for hit in scene.cues.of("treated"):
+        person = scene.owner(hit.first, hit.last)
+        if person.experiencer is Experiencer.FAMILY and not scene.cues.hypothetical(hit.first):
+            made = scene.mention(MemoryKind.CONDITION, hit.term.concept, hit.first, hit.last, person=person)
+            mentions += [made] if made is not None else []
     return mentions
 
 
@@ -156,7 +177,7 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         return None  # a supposed symptom says nothing of the patient
     if finding.procedure:  # "I had my appendix out" is of the past, "I'm getting my knee replaced" a plan
         ahead = scene.planned_ahead or scene.cues.planned(finding.first)
-        planned = ahead or bool({"getting", "having", "scheduled"} & set(scene.words[: finding.last]))
+        planned = ahead or bool(_AWAITED & set(scene.words[: finding.last]))
         kind = MemoryKind.PLAN if planned else MemoryKind.HISTORY
         temporality = Temporality.PLANNED if planned else temporality
     told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
@@ -190,7 +211,9 @@ def assess(scene: Scene, finding: Finding) -> Assertion:
 
 
 def _past(scene: Scene, finding: Finding, text: str) -> bool:
-    if any(word in text for word in _DIAGNOSED) or any(when.begins for when in scene.times):
+    if any(word in text for word in _DIAGNOSED):
+        return False
+    if any(when.begins and not (scene.words[:1] == ["i'd"] and _BRIEF.match(when.said)) for when in scene.times):
         return False
     if not scene.cues.past_tense(finding.first):
         return False
@@ -200,6 +223,8 @@ def _past(scene: Scene, finding: Finding, text: str) -> bool:
     return any(when.date != today for when in scene.times)
 
 
+_BRIEF: Final = re.compile(r"for (?:a|an|one|two|three|a couple of|a few) (?:minute|hour|day|night)s?\b", re.IGNORECASE)
+_AWAITED: Final = frozenset(["getting", "having", "scheduled", "waiting", "awaiting", "listed", "booked", "due"])
 _HISTORY: Final = re.compile(r"history|hx|h / o")
 _NUMBER: Final = r"(\d{1,3}(?:\.\d{1,2})?)"
 _PRESSURE: Final = re.compile(r"(?<![\d/.])(\d{2,3})\s*(?:/|over)\s*(\d{2,3})(?![\d/])", re.IGNORECASE)
@@ -232,18 +257,20 @@ _READINGS: Final = (
             "pounds?|lbs?|kilos?|kgs?|kilograms?|stone",
         ),
     ),
+    ("Peak flow", _pattern("peak flows?(?:['’]s)?", r"(\d{2,3})", "l/min")),
     ("Heart rate", _pattern("pulse(?! ox)|heart rate|heartbeat", r"(\d{2,3})", "bpm|beats")),
     ("Oxygen saturation", _pattern("oxygen|o2|sats?|pulse ox|spo2|saturation", r"(\d{2,3})", "%|percent")),
     ("HbA1c", _pattern("a1c|hba1c|hemoglobin a1c", r"(\d{1,2}(?:\.\d)?)", "%|percent")),
 )
 # What a bare number after a question about a reading may be, by what the question names.
 _ASKED: Final = (
-    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 20, 700),
+    ("Blood glucose", re.compile(r"\b(?:sugars?|glucose)\b", re.IGNORECASE), 2, 700),
     ("Body temperature", re.compile(r"\b(?:temperature|temp)\b", re.IGNORECASE), 34, 110),
     ("Body weight", re.compile(r"\b(?:weigh|weight)\b", re.IGNORECASE), 2, 700),
     ("Heart rate", re.compile(r"\b(?:pulse(?! ox)|heart rate)\b", re.IGNORECASE), 25, 230),
     ("Oxygen saturation", re.compile(r"\b(?:oxygen|pulse ox|oximeter|sats?|saturation)\b", re.IGNORECASE), 50, 100),
-    ("HbA1c", re.compile(r"\ba1c\b", re.IGNORECASE), 4, 20),
+    ("HbA1c", re.compile(r"\b(?:a1c|hba1c)\b", re.IGNORECASE), 4, 20),
+    ("Peak flow", re.compile(r"\bpeak flow\b", re.IGNORECASE), 50, 900),
 )
 _BARE: Final = re.compile(
     r"^(?:(?:yeah|yes|yep|um+|uh|well|oh|so|i think|let me see|let's see)\W+)*"
@@ -262,42 +289,126 @@ _CHANGE_WORDS: Final = re.compile(r"\b(?:lost|gained|lose|gain|losing|gaining|pu
 
 def read_readings(scene: Scene, *, context: str = "", asked: str = "") -> list[Mention]:
     """Home readings as told: the value as said (142/88, 39.2), and the unit if it is said. `context` is the question
-    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does."""
+    or sentence that says what the numbers are; `asked` the question that this clause answers, when it does. Several
+    of one kind in a clause have each a stretch of their own."""
     text, start, end = scene.text, scene.clause.start, scene.clause.end
     stretch = text[start:end]
-    mentions = []
+    if _GOAL.search(stretch):
+        return []  # "get it under seven": no reading
+    found: list[_Told] = []
     for match in _PRESSURE.finditer(stretch):
         over = "over" in match.group().lower()
         if (_PRESSURE_WORDS.search(stretch) or _PRESSURE_WORDS.search(context)) and (over or "/" in match.group()):
-            mentions.append(_reading(scene, "Blood pressure", match, f"{match[1]}/{match[2]}", ""))
+            found.append(_Told("Blood pressure", match.start(), match.end(), f"{match[1]}/{match[2]}", ""))
     for concept, pattern in _READINGS:
-        found = pattern.search(stretch)
-        if not found or _PRESSURE.search(found.group()):
+        named = pattern.search(stretch)
+        if not named or _PRESSURE.search(named.group()):
             continue
         if concept == "Body weight" and _CHANGE_WORDS.search(stretch):
             continue
-        mentions.append(_reading(scene, concept, found, found[1], found[2] or ""))
+        found.append(_Told(concept, named.start(), named.end(), named[1], named[2] or ""))
+    for concept, pattern, least, most in _BESIDE:
+        if not any(told.concept == concept for told in found):
+            found += [
+                _Told(concept, match.start(), match.end(), match[1], "")
+                for match in pattern.finditer(stretch)
+                if least <= float(match[1]) <= most and (least > _PLAIN or "." in match[1] or float(match[1]) > _PLAIN)
+            ]
     scale = _ON_SCALE.search(stretch)
     weighed = scale and re.search(r"\b(?:scale|weigh\w*)\b", f"{context} {text[:end][-200:]}")
-    if not mentions and scale and weighed and not _CHANGE_WORDS.search(stretch):
-        mentions.append(_reading(scene, "Body weight", scale, scale[1], scale[2]))
-    bare = _BARE.search(stretch) if asked and not mentions else None
+    if not found and scale and weighed and not _CHANGE_WORDS.search(stretch):
+        found.append(_Told("Body weight", scale.start(), scale.end(), scale[1], scale[2]))
+    bare = _BARE.search(stretch) if asked and not found else None
     for concept, names, least, most in _ASKED if bare else ():
         if bare and names.search(asked) and least <= float(bare[1]) <= most:
-            mentions.append(_reading(scene, concept, bare, bare[1], bare[2] or ""))
+            found.append(_Told(concept, bare.start(), bare.end(), bare[1], bare[2] or ""))
             break
-    return [mention for mention in mentions if mention is not None]
+    found = [*found, *_further(stretch, found)]
+    return [m for m in (_reading(scene, told, found) for told in found) if m is not None]
 
 
-def _reading(scene: Scene, concept: str, match: re.Match[str], value: str, unit: str) -> Mention | None:
-    first = scene.place(scene.clause.start + match.start())
-    last = max(first + 1, scene.place(scene.clause.start + match.end()))
+class _Told(msgspec.Struct, frozen=True):
+    """A reading at characters `start`:`end` of its clause."""
+
+    concept: str
+    start: int
+    end: int
+    value: str
+    unit: str
+
+
+# A whole number up to here, before "breakfast", may count tablets as well.
+_PLAIN: Final = 20
+_GOAL: Final = re.compile(
+    r"\b(?:get|bring|want|keep|like|aim\w*|goal|target)\b.{0,40}\b(?:under|below|down to)\b", re.I
+)
+# What a number just before these words is, where no name stands before it ("118 fasting", "39.4 on the thermometer").
+_BESIDE: Final = (
+    (
+        "Blood glucose",
+        re.compile(
+            rf"(?<![\d/.]){_NUMBER}(?:,|\s)\s*(?:(?:was|when|this morning)\s+)?"
+            r"(?:fasting|(?:before|after)\s+(?:my\s+|the\s+)?(?:breakfast|lunch|dinner|tea|supper|food|meals?|eating))\b",
+            re.IGNORECASE,
+        ),
+        2, 700,
+    ),
+    (
+        "Body temperature",
+        re.compile(r"(?<![\d/.])(\d{2,3}(?:\.\d)?)\s+(?:degrees\s+)?(?:on|by|with|in)\s+(?:the|his|her|my)\s+"
+                   r"(?:ear|thermometer|forehead|armpit|strip)", re.IGNORECASE),
+        34, 110,
+    ),
+)  # fmt: skip
+_ALSO: Final = re.compile(
+    r"(?:,|\band|\bthen|\bbut)\s+(?:(?:it was|was|about|around|like|up to|down to)\s+)?"
+    + _NUMBER
+    + r"(?=\s*(?:$|[,.]|(?:at|in|after|before|when|on|by|this|most|last|first|sitting|lying|standing|yesterday|today"
+    r"|tonight|overnight)\b))",
+    re.IGNORECASE,
+)
+
+
+def _further(stretch: str, found: list[_Told]) -> list[_Told]:
+    """More values of the one kind that was read: "320 most mornings, 410 at night"."""
+    if len({told.concept for told in found}) != 1 or found[0].concept == "Blood pressure":
+        return []
+    first = float(found[0].value)
+    return [
+        _Told(found[0].concept, match.start(1), match.end(1), match[1], found[0].unit)
+        for match in _ALSO.finditer(stretch, max(told.end for told in found))
+        if first / 3 <= float(match[1]) <= 3 * first
+    ]
+
+
+def _reading(scene: Scene, told: _Told, found: list[_Told]) -> Mention | None:
+    begin, stop = scene.clause.start, scene.clause.end
+    first = scene.place(begin + told.start)
+    last = max(first + 1, scene.place(begin + told.end))
     last = min(last, len(scene.words))
-    return scene.mention(
+    if scene.cues.hypothetical(first):
+        return None  # "if it goes over 38"
+    made = scene.mention(
         MemoryKind.OBSERVATION,
-        concept,
+        told.concept,
         first,
         last,
         polarity=Polarity.AFFIRMED,
-        detail={"value": value, "unit": unit.lower()},
+        detail={"value": told.value, "unit": told.unit.lower()},
     )
+    alike = sorted(other.start for other in found if other.concept == told.concept)
+    if made is None or len(alike) < 2:
+        return made
+    after = [start for start in alike if start > told.start]
+    start = begin if told.start == alike[0] else begin + told.start
+    end = len(scene.text[: begin + after[0]].rstrip(" ,;")) if after else stop
+    end = _before_and(scene.text, start, end) if after else end
+    return msgspec.structs.replace(made, start=min(start, made.anchor_start), end=max(end, made.anchor_end))
+
+
+def _before_and(text: str, start: int, end: int) -> int:
+    """The end without a conjunction that leads to the next."""
+    for word in (" and", " then", " but"):
+        if text[start:end].lower().endswith(word):
+            return start + len(text[start : end - len(word)].rstrip(" ,;"))
+    return end

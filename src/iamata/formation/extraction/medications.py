@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -21,6 +22,7 @@ _SUPPLEMENT: Final = frozenset([
     "pill", "pills", "tablet", "tablets", "supplement", "supplements", "capsule", "capsules", "patch", "patches", "gum",
     "drops", "infusion", "infusions", "cream",
 ])  # fmt: skip
+_MEASURED: Final = frozenset(["level", "levels", "test", "tests"])
 _PRONOUNS: Final = frozenset(("it", "them", "that", "one", "any"))
 _OFF: Final = frozenset(
     ["i'm", "am", "is", "he's", "she's", "been", "was", "were", "went", "come", "came", "go", "going", "get", "got",
@@ -40,6 +42,18 @@ _TOLD: Final = (
 )  # fmt: skip
 
 
+_REPLACED_ALREADY: Final = frozenset(["switched", "changed", "swapped", "replaced", "moved"])
+_REPLACES: Final = _REPLACED_ALREADY | frozenset(
+    ["switch", "switching", "change", "changing", "swap", "swapping", "replace", "replacing", "move", "moving"]
+)
+_INTO: Final = frozenset(["to", "with", "for", "onto", "over"])
+_REPLACED: Final = 5  # words from the verb to what is replaced
+_WORKS: Final = 3  # words from a medicine to what it does
+_WOULD: Final = frozenset(["would", "should", "might", "could", "may", "will", "if", "to", "that'll", "it'll"])
+_IDIOMS: Final = frozenset(["from", "easy", "slow", "slowly", "seriously", "up", "personally", "handy"])
+_THOSE: Final = frozenset(["it", "it's", "they", "they're", "those", "them", "that", "that's", "these", "brought"])
+
+
 class Drug(msgspec.Struct, frozen=True):
     """A medicine named at words `first`:`last`. `named` is False for "my pills", "it": no drug is guessed."""
 
@@ -55,6 +69,9 @@ def find(scene: Scene) -> list[Drug]:
     for hit in scene.of("drug", "drug_in_context"):
         if hit.term.kind == "drug_in_context" and not _in_context(scene, hit):
             continue
+        before = scene.words[max(0, hit.first - 4) : hit.first]
+        if _MEASURED & set(scene.words[hit.last : hit.last + 2]) or ("for" in before and _MEASURED & set(before)):
+            continue  # "check your thyroxine levels": a test
         found.append(Drug(hit.first, hit.last, hit.term.concept))
     return found
 
@@ -93,7 +110,12 @@ def pronoun(scene: Scene, carried: str, after: int = 0) -> Drug | None:
 
 
 def adherence_hits(scene: Scene) -> list[Hit]:
-    return [hit for hit in scene.cues.of("adherence") if not scene.cues.masked(hit)]
+    return [hit for hit in scene.cues.of("adherence") if not scene.cues.masked(hit) and not _now_and_again(scene, hit)]
+
+
+def _now_and_again(scene: Scene, hit: Hit) -> bool:
+    """ "I take it now and again" is how often, and no taking up again."""
+    return scene.words[hit.last - 2 : hit.last] == ["and", "again"]
 
 
 def change_of(scene: Scene, hits: Sequence[Hit]) -> tuple[str, Hit] | None:
@@ -113,10 +135,13 @@ def change_of(scene: Scene, hits: Sequence[Hit]) -> tuple[str, Hit] | None:
     return None
 
 
-def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention]:
-    """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `answering`: the
-    clause answers a question about medicines, so a bare name is a use."""
+def read(scene: Scene, carried: str, *, answering: bool = False, near: str = "") -> list[Mention]:
+    """Uses and changes of use in the clause. `carried` is the drug spoken of before, for pronouns; `near` the same if
+    it was in this turn or the one before; `answering`: the clause answers a question about medicines, so a bare name
+    is a use."""
     drugs = find(scene)
+    if (pair := _replaced(scene, drugs)) is not None:
+        return _exchange(scene, *pair, drugs)
     ordered = {drug.first: order for drug in drugs if (order := order_of(scene, drug.first, drug.last))}
     for one, other in pairwise(drugs):  # "some nsaids, such as ibuprofen"
         if one.first in ordered and other.first not in ordered and _is_instance(scene.words[one.last : other.first]):
@@ -142,6 +167,8 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
             made = _use(scene, drug, drugs, told)
             if made is not None:
                 mentions.append(made)
+    if not mentions and (working := _working(scene, drugs, near)) is not None:
+        return [working]
     if not drugs and (none := _none_taken(scene)) is not None:
         return [none]
     if not drugs and scene.cues.of("use") and (found := pronoun(scene, carried)) and _said_of_drug(scene, found):
@@ -149,6 +176,60 @@ def read(scene: Scene, carried: str, *, answering: bool = False) -> list[Mention
         if made is not None:
             mentions.append(made)
     return mentions
+
+
+def _replaced(scene: Scene, drugs: Sequence[Drug]) -> tuple[Drug, Drug, bool] | None:
+    """ "Switch you from X to Y", "replaced the X with Y", "swap X for Y": X, Y, and whether it is done already."""
+    for one, other in pairwise(drugs):
+        before = [at for at, word in enumerate(scene.words[: one.first]) if word in _REPLACES]
+        between = scene.words[one.last : other.first]
+        if not before or one.concept == other.concept or not _INTO & set(between) or "," in between[:-1]:
+            continue
+        if one.first - before[-1] > _REPLACED or scene.cues.negated(before[-1], before[-1] + 1):
+            continue
+        if scene.cues.hypothetical(before[-1]):
+            continue
+        return one, other, scene.words[before[-1]] in _REPLACED_ALREADY
+    return None
+
+
+def _exchange(scene: Scene, left: Drug, into: Drug, done: bool, drugs: list[Drug]) -> list[Mention]:
+    """The one is stopped, the other taken; or both are to be, where that is ordered or planned."""
+    ordered = scene.people.orders and not done
+    when = Temporality.CURRENT if done else Temporality.PLANNED
+    if ordered:
+        scene.people.ordering = True
+    made = [
+        scene.mention(
+            MemoryKind.INSTRUCTION if ordered else MemoryKind.ADHERENCE, left.concept, left.first, left.last,
+            polarity=Polarity.AFFIRMED, temporality=when, change="stopped",
+        ),
+        scene.mention(
+            MemoryKind.MEDICATION, into.concept, into.first, into.last,
+            polarity=Polarity.AFFIRMED, temporality=when, detail=_amounts(scene, into, drugs),
+        ),
+    ]  # fmt: skip
+    return [mention for mention in made if mention is not None]
+
+
+def _working(scene: Scene, drugs: Sequence[Drug], near: str) -> Mention | None:
+    """ "The gabapentin isn't doing anything", "those do help": what works, or does not, is taken."""
+    if scene.people.official:
+        return None  # "ibuprofen helps": told of medicines at large
+    for hit in scene.cues.of("works"):
+        said = scene.words[hit.first]
+        if _WOULD & set(scene.words[max(0, hit.first - 2) : hit.first]) or scene.cues.hypothetical(hit.first):
+            continue
+        named = [drug for drug in drugs if 0 <= hit.first - drug.last <= _WORKS]
+        if not named and near and (said in _THOSE or _THOSE & set(scene.words[max(0, hit.first - 2) : hit.first])):
+            named = [Drug(hit.first, hit.last, near, named=False)]
+        if named:
+            drug = named[-1]
+            return scene.mention(
+                MemoryKind.MEDICATION, drug.concept, drug.first, drug.last,
+                polarity=Polarity.AFFIRMED, temporality=Temporality.CURRENT, certain=True,
+            )  # fmt: skip
+    return None
 
 
 def _is_instance(between: Sequence[str]) -> bool:
@@ -181,6 +262,8 @@ def _none_taken(scene: Scene) -> Mention | None:
 
 def _said_of_drug(scene: Scene, drug: Drug) -> bool:
     before = scene.words[max(0, drug.first - 2) : drug.first]
+    if scene.words[drug.last : drug.last + 1] != [] and scene.words[drug.last] in _IDIOMS:
+        return False  # "take it from there", "take it easy"
     if before[-1:] == ["on"]:
         return before[0] in _ON
     return before[-1:] != [] and before[-1] in ("take", "taking", "took", "taken", "takes", "using", "use", "giving")
@@ -194,7 +277,14 @@ def _adherence(scene: Scene, drugs: list[Drug], carried: str, told: bool) -> lis
         return None
     change, cue = found
     targets = drugs or [drug for drug in (generic(scene) or pronoun(scene, carried, cue.first),) if drug]
-    if not targets and carried and len(scene.words) - cue.last <= 2 and change in ("stopped", "skipped", "resumed"):
+    counted = bool(find_doses(scene.text, scene.clause.start, scene.clause.end))  # "Most days four puffs"
+    if (
+        not targets
+        and carried
+        and not counted
+        and len(scene.words) - cue.last <= 2
+        and change in ("stopped", "skipped", "resumed")
+    ):
         targets = [Drug(cue.first, cue.last, carried, named=False)]  # "… but I keep forgetting"
     if not targets:
         return None
@@ -329,12 +419,30 @@ def _amounts(scene: Scene, drug: Drug, drugs: list[Drug], *, adherence: bool = F
     dose = _nearest(scene, [a for a in doses if not a.piece], drug, drugs) or _nearest(scene, doses, drug, drugs)
     frequency = _following(scene, often, drug, drugs)
     found = {"dose": dose.text if dose else "", "frequency": frequency.text if frequency else ""}
+    if dose is None:
+        found["dose"] = _bare_dose(scene, drug)
     count = [a for a in doses if a.piece and (dose is None or a.start != dose.start)]
     if count and len(drugs) == 1 and dose and not dose.piece:
         found["amount"] = count[0].text
     if adherence and dose is None:
         found.pop("dose")
     return found
+
+
+_NO_DOSE: Final = re.compile(
+    r"^\s*(?:years?|months?|weeks?|days?|hours?|minutes?|times?|am|pm|percent|%|o'clock|out|or|to|of|/|-|:)",
+    re.IGNORECASE,
+)
+_BARE_DOSE: Final = re.compile(r"^\s+(\d{1,4}(?:\.\d{1,2})?)(?![\d/.:]\d)\b", re.IGNORECASE)
+
+
+def _bare_dose(scene: Scene, drug: Drug) -> str:
+    """ "Lasix 40": a number right after the name, as said; empty where it counts something else."""
+    if not drug.named:
+        return ""
+    end = scene.characters(drug.first, drug.last)[1]
+    match = _BARE_DOSE.match(scene.text[end : scene.clause.end])
+    return match[1] if match and not _NO_DOSE.match(scene.text[end + match.end() : scene.clause.end]) else ""
 
 
 def _reached(text: str, doses: list[Amount]) -> list[Amount]:

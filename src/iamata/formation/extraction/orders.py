@@ -63,7 +63,7 @@ def order_of(scene: Scene, first: int, last: int) -> Order | None:
             best = hit
     if best is not None:
         return Order(best.term.concept, _is_denied(scene, best))
-    if _offered_after(scene, last):
+    if _offered_after(scene, last) or _helps_after(scene, last):
         return Order("prescription")
     return Order("prescription") if _goes_on(scene, first) else None
 
@@ -77,6 +77,14 @@ def _offered_after(scene: Scene, last: int) -> bool:
                 last <= lead.first <= hit.first for lead in scene.cues.of("order_lead")
             )
     return False
+
+
+def _helps_after(scene: Scene, last: int) -> bool:
+    """ "Emollients, which can help with the dry skin": a clinician names what there is to be taken."""
+    rest = [word for word in scene.words[last : last + 6] if word != ","]
+    if not scene.people.official or rest[:1] not in (["which"], ["they"], ["that"]):
+        return False
+    return bool({"can", "should", "will"} & set(rest[1:3])) and bool(_HELPS & set(rest[1:5]))
 
 
 def _is_led(scene: Scene, verb: Hit) -> bool:

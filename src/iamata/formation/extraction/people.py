@@ -111,7 +111,13 @@ class People:
         at = 0
         while at < min(first, len(words)):
             hit = people.get(at)
-            named = hit is not None and hit.last <= first + 1 and hit.term.kind in ("relative", "other", "patient")
+            as_one = words[max(0, at - 2) : at] in (["as", "a"], ["as", "an"])  # "told as a child"
+            named = (
+                hit is not None
+                and not as_one
+                and hit.last <= first + 1
+                and hit.term.kind in ("relative", "other", "patient")
+            )
             if hit is not None and named and words[hit.last : hit.last + 1] != ["side"]:
                 subject = self._and(subject, self._named(words, at, hit.term.concept, hit.term.kind), words, at)
                 at = hit.last
@@ -178,13 +184,16 @@ class People:
 
     def _named(self, words: Sequence[str], at: int, relation: str, kind: str) -> Person:
         if kind == "patient":  # "the baby" is the patient's own child, unless somebody else speaks for it
-            return Person(Experiencer.FAMILY, "child") if self._speaker is Speaker.PATIENT else PATIENT
+            own = self._speaker is Speaker.PATIENT or (self._speaker is Speaker.INTERPRETER and words[at] == "my")
+            return Person(Experiencer.FAMILY, "child") if own else PATIENT
         if self._speaker is None and any(word.endswith(("old", "yo", "y/o")) for word in words[max(0, at - 3) : at]):
             return PATIENT  # "75-year-old man with …": so a note calls its patient
         owner = words[at - 1] if at else ""
         if owner.endswith("'s") and (chained := self._chained(words, at, relation)) is not None:
             return chained
         if owner in _HE | _SHE | _THEY and self._speaker is Speaker.PATIENT and self._carried is not None:
+            if kind != "other" and self._fits(owner) and (of := self._of_carried(relation)):
+                return Person(Experiencer.FAMILY, of)  # "and on your mother's side?" "Her sister had …"
             return SOMEBODY if kind == "other" else Person(Experiencer.FAMILY)
         possessed = owner in ("his", "her", "their", "your", "patient's")
         if self._speaker is Speaker.CAREGIVER and not possessed:
@@ -203,6 +212,22 @@ class People:
         if kind == "other" or relation in _NOT_BLOOD:
             return Person(Experiencer.OTHER, relation)
         return Person(Experiencer.FAMILY, relation)
+
+    def _fits(self, pronoun: str) -> bool:
+        """Can this pronoun mean the person last named?"""
+        of = self._carried.relation if self._carried is not None else ""
+        return (pronoun in _SHE and of in _FEMALE) or (pronoun in _HE and of in _MALE)
+
+    def _of_carried(self, relation: str) -> str:
+        """What a relative of the person last named is to the patient; empty when no row composes it."""
+        of = self._carried.relation if self._carried is not None else ""
+        composed = lexicon.composed().get((of, relation), "")
+        return "" if composed in _NOT_BLOOD or composed == "patient" else composed
+
+    def speak_of(self, person: Person | None) -> None:
+        """The other asked about this relative: a pronoun may mean him or her."""
+        if person is not None and person.experiencer is Experiencer.FAMILY:
+            self._carried = person
 
     def _chained(self, words: Sequence[str], at: int, relation: str) -> Person | None:
         """ "My brother's son": a relative's relative, composed; somebody else's when it cannot be."""
@@ -234,7 +259,7 @@ class People:
                 return subject
             return self._me(words, at)
         if word in _YOU:
-            return PATIENT if self._speaker is not Speaker.PATIENT else subject
+            return PATIENT if self._speaker not in (Speaker.PATIENT, Speaker.INTERPRETER) else subject
         for group, fits in ((_HE, _MALE), (_SHE, _FEMALE), (_THEY, _MALE | _FEMALE)):
             if word in group:
                 if group is _THEY and (people.get(at + 1) is None and word in ("they", "they're")):

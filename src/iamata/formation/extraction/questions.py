@@ -29,6 +29,7 @@ MEDICATION_WORDS: Final = frozenset(
         "drugs",
         "prescriptions",
         "pills",
+        "tablets",
         "vitamins",
         "supplements",
         "vitamin",
@@ -37,7 +38,13 @@ MEDICATION_WORDS: Final = frozenset(
 )
 _ADVICE: Final = ("should", "can", "could", "would", "may", "shall")
 _PLAINLY: Final = ("any medications", "any medication", "any medicines", "any medicine", "any meds", "any drugs")
+_BRIEF: Final = 8
+_TAKES: Final = frozenset(
+    ["had", "given", "tried", "taken", "take", "using", "used", "use", "buy", "bought", "get", "got"]
+)
+_RELIEVES: Final = frozenset(["relieve", "relieves", "ease", "eases", "help", "helps", "helping", "settle", "settles"])
 _DISEASES: Final = (MemoryKind.CONDITION, MemoryKind.HISTORY, MemoryKind.SYMPTOM)
+_LIKES: Final = frozenset(["prefer", "suit", "rather", "suits"])
 _DEGREE: Final = frozenset(
     ["worse", "better", "improving", "improved", "worsening", "same", "bad", "severe", "constant", "gone"]
 )
@@ -53,12 +60,15 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What the turn before asked. `open` is `allergy` or `medication` when it asks which; `negative`: it states a
-    denial and asks for assent; `lasting`: how long, since when; `degree`: how bad, better or worse; `which`: no yes or
-    no answers it; `begun`: whether a medicine was fetched or begun; `reacting`: what this substance does;
-    `plain`: any medicines at all, not those of one sort; `others`: allergies besides those that
-    are known; `known`: those that the question itself leaves out; `taken_back`: it was answered with a denial, and
-    what comes may take that back; `continued`: it was answered with names, and more may be added."""
+    """What the turn before asked. `open` is `allergy` or `medication` when it asks which, `goal`, `concern` or
+    `barrier` when it asks for one's own; `negative`: it states a denial and asks for assent; `lasting`: how long, since
+    when; `degree`: how bad, better or worse; `which`: no yes or no answers it; `begun`: whether a medicine was fetched
+    or begun; `reacting`: what this substance does; `plain`: any medicines at all, not those of one sort; `others`:
+    allergies besides those that are known; `known`: those that the question itself leaves out; `taken_back`: it was
+    answered with a denial, and what comes may take that back; `continued`: it was answered with names, and more may be
+    added; `of`: the words for the one relative that it asks about; `mere`: it speaks of allergies without asking
+    whether there are any, so a refusal denies none; `state`: what a bad mood, appetite, sleep that it asks after is
+    called."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -76,6 +86,9 @@ class Question(msgspec.Struct, frozen=True):
     known: tuple[str, ...] = ()
     taken_back: bool = False
     continued: bool = False
+    of: str = ""
+    mere: bool = False
+    state: str = ""
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relationship: str = "") -> Question | None:
@@ -85,13 +98,17 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
         return None
     text = before[-1][1]
     last: Sentence | None = None
+    stated: Sentence | None = None
     family = False
     for sentence in sentences(text[-3000:]):
+        before_it, stated = stated, sentence
         family = _of_family(sentence.words, relationship) or (
             family and not {"you", "you're", "you've"} & set(sentence.words)
         )
         invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
-        if sentence.question or sentence.tag or invites:
+        if before_it is not None and asks_assent(sentence):
+            last = before_it  # "It says here you're allergic to X. Is that right?"
+        elif sentence.question or sentence.tag or invites:
             last = sentence
         elif sentence.clauses and sentence.clauses[-1].asks:  # the question that a sentence without marks ends with
             clause = sentence.clauses[-1]
@@ -99,16 +116,46 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
     if last is None:
         return None
     question = _read_question(text[-3000:], last, before[-1][0], relationship)
+    if not question.topics and not question.open and _asks_which(last) and _asked_allergies(before[:-1], before[-1][0]):
+        question = msgspec.structs.replace(question, open="allergy", which=False)
     if question.topics and _of_names(last) and _asked_allergies(before[:-1], before[-1][0]):
         topics = tuple(msgspec.structs.replace(topic, kind=MemoryKind.ALLERGY) for topic in question.topics)
         question = msgspec.structs.replace(question, topics=topics)
-    if not family or question.family:
+    if question.family:
+        return msgspec.structs.replace(question, of=_one_relative(last.words))
+    if not family:
         return question
     relatives = tuple(
         msgspec.structs.replace(t, kind=MemoryKind.FAMILY_HISTORY) if t.kind in _DISEASES else t
         for t in question.topics
     )
-    return msgspec.structs.replace(question, family=True, topics=relatives)
+    return msgspec.structs.replace(question, family=True, topics=relatives, of=_one_relative(last.words))
+
+
+def _one_relative(words: Sequence[str]) -> str:
+    """The words for the only relative that is named, such as the mother of "on your mother's side"; else empty."""
+    named = [hit for hit in lexicon.kinship().longest(words) if hit.term.kind == "relative"]
+    return " ".join(words[named[0].first : named[0].last]).removesuffix("'s") if len(named) == 1 else ""
+
+
+# "Is that how you take it?" is as long as a question gets that only asks whether what was stated is so.
+_ASSENT: Final = 7
+
+
+def asks_assent(sentence: Sentence) -> bool:
+    """Does it only ask whether what stands before it is so ("Is that still right?", "Is that how you take it?")?"""
+    words = sentence.words
+    if not sentence.question or len(words) > _ASSENT or words[:1] not in (["is"], ["isn't"], ["are"], ["does"], ["do"]):
+        return False
+    if not {"that", "this", "it", "those", "they", "these"} & set(words[1:3]):
+        return False
+    told = {"right", "correct", "true", "accurate", "case", "current", "still"} & set(words)
+    return bool(told) or words[2:4] in (["how", "you"], ["what", "you"])
+
+
+def of_statement(text: str, sentence: Sentence) -> Question:
+    """What a statement names, as if it were asked."""
+    return _read_question(text, sentence, Speaker.CLINICIAN, "")
 
 
 def own(text: str, sentence: Sentence) -> Question | None:
@@ -127,6 +174,12 @@ def _of_names(sentence: Sentence) -> bool:
     return any(hit.term.kind in ("drug", "allergen") for hit in lexicon.clinical().longest(words))
 
 
+def _asks_which(sentence: Sentence) -> bool:
+    """ "To what?", "Which ones?", "Such as?": more of what was asked before."""
+    words = sentence.words
+    return len(words) <= 5 and bool({"what", "which", "such", "like"} & set(words)) and "happens" not in words
+
+
 def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> bool:
     """Was the talk of the last few turns about which allergies there are?"""
     texts = [text for who, text in before[-4:] if who is asker]
@@ -136,6 +189,9 @@ def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> b
 def _of_family(words: Sequence[str], relationship: str = "") -> bool:
     if any(hit.term.kind == "family_any" for hit in lexicon.cues().every(words)):
         return True
+    told = [at for at, word in enumerate(words) if word in ("told", "says", "said", "mentioned", "tells", "thinks")]
+    if told and {"you", "you're", "you've"} & set(words[told[0] + 1 :]):
+        return False  # "Your mother told us that you have epilepsy"
     return any(
         hit.term.kind == "relative" and lexicon.composed().get((relationship, hit.term.concept)) != "patient"
         for hit in lexicon.kinship().longest(words)
@@ -146,6 +202,7 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
     topics: list[Topic] = []
     known: list[str] = []
     opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
+    mere = _only_speaks(sentence.words)
     asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
     for clause in sentence.clauses:
         scene = Scene(text, clause, People(asker, ""), None)
@@ -157,9 +214,13 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
             substances = [h.term.concept for h in named]
             topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
-            if not substances:
+            if not substances or _of_a_class(scene, named):
                 opened, general = "allergy", _general(scene)
                 negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
+            continue
+        if _reacts(scene.words) or _of_surroundings(scene):
+            opened = "allergy"
+            mere = True
             continue
         effects = [m for m in reactions.read_effects(scene, "") if m.kind is MemoryKind.SIDE_EFFECT]
         if effects:
@@ -183,9 +244,16 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             if scene.cues.hypothetical(finding.first) or scene.cues.uncertain(finding.first, finding.last):
                 continue
             kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
+            kind = MemoryKind.HISTORY if finding.procedure else kind
             topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
     words = sentence.words
+    if not opened and (own_kind := _asks_own(words)):
+        opened, topics = own_kind, []
+    if not topics and {"would", "do"} & set(words[:1]) and "you" in words and _LIKES & set(words):
+        wish = [hit.term.concept for hit in lexicon.wishes().longest(words)]
+        rest = " ".join(word for word in words[1:] if word not in _LIKES | {"you", "better", "best", ","}).strip()
+        topics = [Topic(MemoryKind.PREFERENCE, (wish or [rest[:1].upper() + rest[1:]])[0])] if wish or rest else []
     lasting = (
         words[:2]
         == [
@@ -207,6 +275,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         negative=negative,
         lasting=lasting,
         degree=bool(held & _DEGREE) or _how(words, ("bad", "severe", "strong", "painful")),
+        mere=mere,
+        state=_state(sentence.words),
         plain=any(pair in text_of for pair in _PLAINLY),
         others=others,
         known=tuple(known),
@@ -218,6 +288,66 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         if drugs_asked and held & {"happens", "happened", "happen", "reaction", "react"}
         else "",
     )
+
+
+# Words by which a question speaks of allergies without asking whether there are any.
+_SPEAKS: Final = frozenset(
+    ["mind", "updated", "update", "asked", "come", "came", "say", "said", "told", "tell", "could", "show", "showed",
+     "sent", "send", "written", "wrote", "check", "checked", "talk", "discuss", "mentioned", "explain", "explained",
+     "clinic", "bracelet", "form", "list", "card", "band", "alert", "test", "tested", "tests", "testing", "seen",
+     "section", "letter", "history", "confirm", "confirmed", "review", "go", "about"]
+)  # fmt: skip
+_WHETHER: Final = frozenset(["how", "if", "whether", "any", "anything", "what", "which", "known", "no", "other"])
+
+
+def _only_speaks(words: Sequence[str]) -> bool:
+    """ "Did the nurse ask about your allergies?", "Can I ask you about them?": a "no" to it denies none of them."""
+    if "mind" in words[:4]:
+        return True  # "Do you mind if I ask about your allergies?"
+    return bool((_SPEAKS | {"ask"}) & set(words)) and not _WHETHER & set(words)
+
+
+def _of_a_class(scene: Scene, named: Sequence[lexicon.Hit]) -> bool:
+    """ "Allergic to any antibiotics at all?" asks which of them."""
+    return bool(named) and all(
+        "any" in scene.words[max(0, hit.first - 2) : hit.first] and hit.term.concept in _SORTS for hit in named
+    )
+
+
+_SORTS: Final = frozenset(
+    ["Antibiotic", "Antibiotics", "NSAID", "Pain reliever", "Painkiller", "Nut", "Tree nut", "Food"]
+)
+_ANYTHING: Final = frozenset(["anything", "any", "what", "things"])
+
+
+def _reacts(words: Sequence[str]) -> bool:
+    """ "Anything you react to?", "What do you react to?": which allergies there are."""
+    reacting = [at for at, word in enumerate(words) if word in ("react", "reacts", "reacted", "reacting")]
+    return bool(reacting) and bool(_ANYTHING & set(words[: reacting[0]]))
+
+
+def _of_surroundings(scene: Scene) -> bool:
+    """ "Anything in the environment, dust, pollens?": which of the allergens there are."""
+    allergens = scene.of("allergen")
+    return len(allergens) > 1 and bool({"anything", "any"} & set(scene.words[: allergens[0].first]))
+
+
+def _state(words: Sequence[str]) -> str:
+    """What is called bad mood, appetite, sleep or energy, where the question asks how that is; else empty."""
+    if not {"how", "how's"} & set(words[:3]):
+        return ""
+    return next((hit.term.concept for hit in lexicon.cues().every(words) if hit.term.kind == "state"), "")
+
+
+_OPEN_KINDS: Final = ("goal", "concern", "barrier")
+
+
+def _asks_own(scene_words: Sequence[str]) -> str:
+    """`goal`, `concern` or `barrier` where the question asks what somebody's are ("What's worrying you?")."""
+    if not {"what", "what's", "which", "anything", "any"} & set(scene_words[:3]):
+        return ""
+    cues = lexicon.cues().every(scene_words)
+    return next((kind for kind in _OPEN_KINDS if any(hit.term.kind == f"asks_{kind}" for hit in cues)), "")
 
 
 def _how(words: Sequence[str], degrees: Sequence[str]) -> bool:
@@ -234,6 +364,14 @@ def _general(scene: Scene) -> str:
 
 def _asks_medicines(scene: Scene) -> bool:
     words = set(scene.words)
+    if {"what", "you", "on"} <= words and {"are", "is"} & words and len(scene.words) <= _BRIEF and "about" not in words:
+        return True  # "What are you on at the moment?"
+    if scene.words[:2] == ["anything", "for"] or ("anything" in words and words & {"take", "taking", "use", "using"}):
+        return True  # "Anything for your heart?", "Do you take anything regularly?"
+    if "anything" in words and words & {"for", "over", "buy", "counter"} and words & _TAKES:
+        return True  # "Has he had anything for it?"
+    if "anything" in words and words & _RELIEVES:
+        return True  # "Does anything relieve it?"
     return (
         bool(words & MEDICATION_WORDS)
         or ("take" in words and "what" in words)

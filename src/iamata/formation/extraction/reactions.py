@@ -46,14 +46,16 @@ _EMPTY: Final = frozenset(
      "anything", "it", "them"]
 )  # fmt: skip
 _GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
-_OF_ANY: Final = frozenset(["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without"])
+_OF_ANY: Final = frozenset(
+    ["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without", "nil"]
+)
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
 # "No other allergies": some are told elsewhere, so nothing is denied.
 _OTHERS: Final = frozenset(
     ["other", "others", "else", "otherwise", "additional", "further", "more", "new", "change", "changes", "changed"]
 )
-_BUT: Final = frozenset(["besides", "except", "apart", "aside", "than"])  # what follows is left out of a denial
+_BUT: Final = frozenset(["besides", "except", "apart", "aside", "than", "bar"])  # what follows is left out of a denial
 _SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
 _EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
 _RELIEVED: Final = frozenset(
@@ -61,8 +63,9 @@ _RELIEVED: Final = frozenset(
 )
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
-    "for", "about", "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor",
-    "specialist", "testing", "data", "information", "info", "section", "records",
+    "about", "clinic", "bracelet", "form", "list", "card", "band", "alert", "nurse", "tablets", "tablet", "spray",
+    "test", "shots", "shot", "medicine", "medication", "pill", "pills", "season", "doctor", "specialist", "testing",
+    "data", "information", "info", "section", "records",
 ))  # fmt: skip
 
 
@@ -101,12 +104,15 @@ def allergy_cues(scene: Scene) -> list[Hit]:
     for hit in scene.cues.of("allergy"):
         phrase = " ".join(scene.words[hit.first : hit.last])
         after = scene.words[hit.last] if hit.last < len(scene.words) else ""
-        if after in _MARKERS and phrase in ("allergy", "allergies"):
+        any_before = {"any", "no", "known"} & set(scene.words[: hit.first])
+        if (after in _MARKERS or (after == "for" and not any_before)) and phrase in ("allergy", "allergies"):
             continue
         before = scene.words[max(0, hit.first - 3) : hit.first]
         if phrase in ("allergy", "allergies") and "for" in before and "positive" not in before:
             continue
-        if phrase in _WEAK and not any(s.first >= hit.last for s in scene.of(*_SUBSTANCES)):
+        named = scene.of(*_SUBSTANCES)
+        whole = hit.last >= len(scene.words) and any(s.last <= hit.first for s in named)  # "it's plasters I react to"
+        if phrase in _WEAK and not whole and not any(s.first >= hit.last for s in named):
             continue
         found.append(hit)
     return found
@@ -115,6 +121,11 @@ def allergy_cues(scene: Scene) -> list[Hit]:
 def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Mention]:
     """The allergies of the clause, or their denial. `carried` is the substance spoken of before ("allergic to it"),
     `here`: in this turn, so that a bare "I'm allergic" means it."""
+    for hit in scene.cues.of("allergy_none"):  # "NKDA"
+        made = scene.mention(
+            MemoryKind.ALLERGY, hit.term.concept, hit.first, hit.last, polarity=Polarity.DENIED, dated=False
+        )
+        return [made] if made else []
     cues = allergy_cues(scene)
     if not cues:
         return []

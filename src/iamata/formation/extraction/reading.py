@@ -16,6 +16,8 @@ from iamata.formation.extraction import (
     ellipsis,
     findings,
     medications,
+    openings,
+    own_words,
     questions,
     reactions,
     social,
@@ -40,6 +42,8 @@ _ANAPHORS: Final = frozenset(["it", "it's", "they", "they're", "that", "that's",
 # Where words of hearsay turn the whole clause; further in, long talk has gone on to something else.
 _HEARD_EARLY: Final = 12
 _SHORT: Final = 8
+_ENDS: Final = 3
+_ANAPHORIC: Final = 4
 _ADDS: Final = frozenset(["and", "also", "plus", "oh", "then", "maybe"])
 _FINDINGS: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION, MemoryKind.SIDE_EFFECT)
 
@@ -61,7 +65,13 @@ def mentions(
     turn = _Turn(text, before, said_at, speaker, relationship)
     found: list[Mention] = []
     question = questions.asked(before, speaker, turn.people.relationship)
-    for sentence in sentences(text):
+    if question is not None and question.of and speaker is Speaker.PATIENT:
+        turn.people.speak_of(turn.people.relative([spot.word for spot in lexicon.split_words(question.of)]))
+    if question is None and text[:4].lower() == "and " and before and before[-1][0] is speaker:
+        more = questions.asked(before[:-1], speaker, turn.people.relationship)  # "And being able to lift the baby."
+        question = more if more is not None and more.open in own_words.OWN_KINDS else None
+    every = list(sentences(text))
+    for at, sentence in enumerate(every):
         order = order_in(sentence.words)
         if order == "machine":
             continue
@@ -69,8 +79,16 @@ def mentions(
             turn.hear(sentence)
             question = questions.own(text, sentence)
             continue
-        if question is not None and question.continued and not _adds(text, sentence):
+        repaired = sentence.words[:1] == ["no"] or any(clause.repair for clause in sentence.clauses)
+        if question is not None and question.continued and not _adds(text, sentence) and not repaired:
             question = None
+        if found and at and _takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
+            found = _without_last(found, sentence)
+            continue
+        if assents := turn.asks_assent(sentence, at, every):
+            turn.hear(sentence)
+            question = assents
+            continue
         made = turn.read(sentence, found, question)
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
@@ -84,6 +102,31 @@ def mentions(
         else:
             question = None
     return _ordered(found if speaker is None else _without_contradiction(found))
+
+
+# A sentence that takes back what stands before it is short ("That was a mistake, sorry.").
+_TAKES_BACK: Final = 7
+
+
+def _takes_back(sentence: Sentence) -> bool:
+    """Does the sentence only say that what was said before it is not so?"""
+    words = [word for word in sentence.words if word[0].isalnum()]
+    hits = [hit for hit in lexicon.cues().every(words) if hit.term.kind == "taken_back"]
+    return len(words) <= _TAKES_BACK and any(hit.first <= 2 for hit in hits)
+
+
+def _without_last(found: Sequence[Mention], sentence: Sentence) -> list[Mention]:
+    """Without what the sentence before said, and what was said of the same thing earlier in the turn. An allergy or a
+    disease is then denied, in a stretch that holds the sentence which takes it back."""
+    end = max(mention.end for mention in found)
+    wrong = {(m.kind, m.concept.text) for m in found if m.end == end}
+    kept = [m for m in found if (m.kind, m.concept.text) not in wrong]
+    for mention in found:
+        if mention.end == end and mention.experiencer is Experiencer.PATIENT:
+            turned = _retracted(mention)
+            if turned is not mention:
+                kept.append(msgspec.structs.replace(turned, end=sentence.end))
+    return kept
 
 
 def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Mention]) -> bool:
@@ -146,17 +189,20 @@ class _Turn:
         self.speaker = speaker
         self.people = People(speaker, relationship)
         self.people.talk_of([words[-1500:] for _who, words in before[-4:]] + [text[:3000]])
-        self.drug = ""
+        self.drug = self.near = ""  # spoken of last; the same if in this turn or the one before
         self.substance = ""  # of this turn: what "I'm allergic to it" may mean
         self.context = before[-1][1][-500:] if before else ""
         self.asked = before[-1][1][-500:] if before and before[-1][0] is not speaker and "?" in before[-1][1] else ""
+        if self.asked and len(self.asked.split()) <= _ANAPHORIC:  # "What's it been?", "And this morning?"
+            self.asked = " ".join([*(words[-300:] for _who, words in before[-4:-1]), self.asked])
         for _who, words in before[-_LOOK_BACK:]:
+            self.near = ""
             self._speak_of(words[-2000:])
 
     def _speak_of(self, words: str) -> None:
         names = medications.bare_names([spot.word for spot in lexicon.split_words(words)])
         if names:
-            self.drug = names[-1]
+            self.drug = self.near = names[-1]
 
     def _name_substance(self, scene: Scene) -> None:
         named = scene.of("drug", "allergen")
@@ -167,6 +213,16 @@ class _Turn:
         """A question: it asserts nothing, and names what "it" may mean."""
         self._speak_of(self.text[sentence.start : sentence.end])
 
+    def asks_assent(self, sentence: Sentence, at: int, every: Sequence[Sentence]) -> questions.Question | None:
+        """What a clinician or an agent states and then asks about ("You're down for Lasix. Is that how you take it?")
+        is asked, not said."""
+        after = every[at + 1] if at + 1 < len(every) else None
+        if not self.people.official or after is None or not questions.asks_assent(after):
+            return None
+        if not {"you", "you're", "your", "you've", "he", "she"} & set(sentence.words):
+            return None
+        return questions.of_statement(self.text, sentence)
+
     def read(self, sentence: Sentence, earlier: list[Mention], question: questions.Question | None) -> list[Mention]:
         found: list[Mention] = []
         previous: list[Mention] = earlier[-3:]
@@ -175,18 +231,22 @@ class _Turn:
             if clause.asks:  # "… are you taking it": it names what "it" may mean, and asserts nothing
                 self._speak_of(self.text[clause.start : clause.end])
                 continue
-            scene = Scene(self.text, clause, self.people, self.said_at)
+            supposed = last is not None and self._goes_on_supposing(last, clause)
+            scene = Scene(self.text, clause, self.people, self.said_at, supposed=supposed)
             if last is not None and (person := ellipsis.owner(clause, self.people)) is not None:
                 found.extend(ellipsis.read(clause, last, self._clause(self._scene(last, person), None)))
                 continue
             last = clause
             made = self._clause(scene, question)
+            if _denied_before(made, [*earlier, *found]):
+                made = self._clause(scene, None)  # "I'm not allergic to codeine, it just makes me sick"
             found, made = _joined(scene, found, made, earlier)
             told = [
                 m.concept.text for m in made if m.kind is MemoryKind.ALLERGY and m.experiencer is Experiencer.PATIENT
             ]
             found.extend(made)
             previous = made or previous
+            found = _without_denied(found)
             self.people.follow(scene.words)
             self._speak_of(scene.text[clause.start : clause.end])
             self._name_substance(scene)
@@ -194,12 +254,22 @@ class _Turn:
             self.context = scene.text[sentence.start : sentence.end]
             if len(clause.words) > 2:  # not "Yeah" alone
                 self.asked = ""
+        if question is not None and question.open in own_words.OWN_KINDS:
+            if any(mention.kind is own_words.OWN_KINDS[question.open] for mention in found):
+                return found
+            return answers.read(self.text, sentence, question, found, self.said_at, self.people) or found
         if question is not None:
             picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
             found = [mention for mention in found if mention.concept.text not in picked]
             found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
+
+    def _goes_on_supposing(self, before: Clause, clause: Clause) -> bool:
+        """ "If it goes over 38, or you get a rash, …": what is joined to a supposition that is still open."""
+        led = [*self.text[before.end : clause.start].lower().split()[-1:], *clause.words[:1]]
+        opened = before.words[:1] in (["if"], ["should"])
+        return opened and bool({"or", "and"} & set(led)) and "," not in before.words
 
     def _scene(self, clause: Clause, owner: Person) -> Scene:
         return Scene(self.text, clause, self.people, self.said_at, owner)
@@ -209,7 +279,9 @@ class _Turn:
         hearsay = scene.cues.of("hearsay")
         if reactions.is_general(scene) or any(hit.first <= _HEARD_EARLY for hit in hearsay):
             return []
-        wished = [] if self.people.official else wishes.read(scene)
+        wished = wishes.read(scene)
+        if self.people.official:  # what stands in the way may also be told for the patient
+            wished = [m for m in wished if m.kind is MemoryKind.BARRIER]
         if any(m.kind in (MemoryKind.CONCERN, MemoryKind.PREFERENCE) for m in wished):
             return wished
         made: list[Mention | None] = [*wished]
@@ -219,15 +291,17 @@ class _Turn:
         if opened == "allergy" and effects:
             allergies, effects = answers.allergies_of(effects), []
         if opened == "allergy" and not allergies and not effects:
-            opens, after = answers.stance(scene.words)
+            opens, after = openings.stance(scene.words)
             back = question is not None and question.taken_back
             if back and not answers.takes_back(scene.words):
                 pass
-            elif opens != "no" or reactions.of_some(scene.words[after:]):  # "No, just penicillin."
+            elif (
+                opens != "no" or reactions.of_some(scene.words[after:]) or openings.thinks_again(scene.words[after:])
+            ):  # "No, just penicillin.", "no, um, well, nickel"
                 allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
-            drugs = medications.read(scene, self.drug, answering=opened == "medication")
+            drugs = medications.read(scene, self.drug, answering=opened == "medication", near=self.near)
             if effects:
                 drugs = [
                     m
@@ -245,6 +319,10 @@ class _Turn:
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = scene.of("drug", "allergen", "drug_in_context")
+    if openings.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
+        named = [
+            hit for hit in named if not named[0].first < hit.first or not reactions.left_out(scene.words, hit.first)
+        ]
     person = scene.owner(named[0].first, named[0].last) if named else None  # "cats" and "dogs" are no persons here
     doubted = any(
         pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
@@ -266,13 +344,38 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
     return [m for m in made if m is not None]
 
 
+def _denied_before(made: Sequence[Mention], before: Sequence[Mention]) -> bool:
+    """Is an allergy that an answer's effects were read as one that was just denied?"""
+    denied = {m.concept.text for m in before if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.DENIED}
+    return any(
+        m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.concept.text in denied for m in made
+    )
+
+
+def _without_denied(found: list[Mention]) -> list[Mention]:
+    """Without the allergy that the same sentence goes on to deny: "Latex, no, not latex"."""
+    denied = {m.concept.text: m.start for m in found if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.DENIED}
+    return [
+        m
+        for m in found
+        if not (
+            m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED and m.end <= denied.get(m.concept.text, -1)
+        )
+    ]
+
+
 def _joined(
     scene: Scene, found: list[Mention], made: list[Mention], earlier: list[Mention]
 ) -> tuple[list[Mention], list[Mention]]:
     """What this clause does to the one before: mends it, ends it, gives its reaction or its cause."""
     clause = scene.clause
-    before = [m for m in found or (earlier if clause.repair else []) if m.end <= clause.start]
+    anothers = not made and _is_anothers(scene)
+    before = [m for m in found or (earlier if clause.repair or anothers else []) if m.end <= clause.start]
     last = [m for m in before if m.end == max(b.end for b in before)] if before else []
+    if anothers and last:
+        for wrong in last:  # "Penicillin. No, sorry, that's my sister"
+            (found if wrong in found else earlier).remove(wrong)
+        return found, []
     if clause.repair and last:
         made = made or [m for m in (_mended(scene, last[-1]),) if m is not None]
         kinds = {m.kind for m in made}
@@ -281,13 +384,31 @@ def _joined(
         return found, made
     if clause.joined and last and not made and scene.cues.of("retraction"):
         return [_retracted(m) if m in last else m for m in found], made
-    if scene.words[:1] and scene.words[0] in _ANAPHORS and scene.cues.of("over") and not made:
+    unsaid = not made or (len(scene.words) <= _ENDS and all(m.kind is MemoryKind.ADHERENCE for m in made))
+    ends = bool(scene.words) and scene.words[0] in _ANAPHORS and bool(scene.cues.of("over")) and unsaid
+    if ends and (last or earlier) and (last or earlier)[-1].kind in _FINDINGS:
+        made = []  # "That's stopped", of what was felt
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
+        earlier[:] = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in earlier]
         return found, made
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made
+
+
+_BEFORE_REPAIR: Final = 12  # characters
+
+
+def _is_anothers(scene: Scene) -> bool:
+    """ "(No, sorry,) that's my sister": what was told before is another person's."""
+    if scene.words[:1] not in (["that's"], ["it's"], ["that"]) or len(scene.words) > _SHORT:
+        return False
+    led = lexicon.split_words(scene.text[max(0, scene.clause.start - _BEFORE_REPAIR) : scene.clause.start])
+    if not scene.clause.repair and not {"no", "sorry", "wait", "not"} & {spot.word for spot in led}:
+        return False
+    people = [hit for hit in lexicon.kinship().longest(scene.words) if hit.term.kind in ("relative", "other")]
+    return any(hit.last == len(scene.words) for hit in people)
 
 
 def _retracted(mention: Mention) -> Mention:
@@ -332,6 +453,10 @@ def _caused(
             detail["reaction_said"] = said
         whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=tuple(sorted(detail.items())))
         return [whole if m is allergy else m for m in found], []
+    if allergy and (told := _reaction_of(allergy, made)) is not None:
+        both = tuple(sorted((dict(allergy.detail) | dict(told.detail)).items()))
+        whole = msgspec.structs.replace(allergy, end=scene.clause.end, detail=both)
+        return [whole if m is allergy else m for m in found], [m for m in made if m is not told]
     own_allergy = next((m for m in made if m.kind is MemoryKind.ALLERGY and m.polarity is Polarity.AFFIRMED), None)
     felt = [
         m for m in last if m.kind in (MemoryKind.SYMPTOM, MemoryKind.SIDE_EFFECT) and m.polarity is Polarity.AFFIRMED
@@ -357,6 +482,12 @@ def _caused(
             for m in found
         ]
     return found, made
+
+
+def _reaction_of(allergy: Mention, made: Sequence[Mention]) -> Mention | None:
+    """ "Cefalexin, it brings me out in hives": the same allergy, told again with its reaction."""
+    same = (m for m in made if m.kind is MemoryKind.ALLERGY and m.concept.text == allergy.concept.text)
+    return next((m for m in same if m.get("reaction") and m.polarity is Polarity.AFFIRMED), None)
 
 
 def _effect(mention: Mention, agent: str) -> Mention:

@@ -21,7 +21,7 @@ _MAKES_ANOTHER: frozenset[str] = frozenset(
     ["shot", "shots", "vaccine", "vaccines", "vaccination", "vaccinations", "booster", "test", "tests", "testing",
      "screening", "screen", "check", "clinic", "support", "doctor", "specialist", "awareness", "walk", "charity",
      "foundation", "research", "medicine", "medication", "medications", "pill", "pills", "insurance", "ward",
-     "unit", "nurse"]
+     "unit", "nurse", "jab", "jabs", "one"]
 )  # fmt: skip
 
 
@@ -29,7 +29,14 @@ class Scene:
     """One clause of one turn. Word places are indexes into `words`."""
 
     def __init__(
-        self, text: str, clause: Clause, people: People, said_at: datetime | None, owner: Person | None = None
+        self,
+        text: str,
+        clause: Clause,
+        people: People,
+        said_at: datetime | None,
+        owner: Person | None = None,
+        *,
+        supposed: bool = False,
     ) -> None:
         self.text = text
         self.clause = clause
@@ -37,17 +44,28 @@ class Scene:
         self.people = people
         self.said_at = said_at
         self._owner = owner
+        self._supposed = supposed
+        self._doubted: frozenset[int] = frozenset()
 
     @cached_property
     def cues(self) -> Cues:
-        return Cues(self.words)
+        return Cues(self.words, supposed=self._supposed)
 
     @cached_property
     def names(self) -> list[Hit]:
         """Drugs, symptoms, conditions, allergens: the longest at each place; not those that only help name another
         thing ("tetanus shot")."""
         found = lexicon.clinical().longest(self.words)
+        found = sorted([*found, *self._guessed(found)]) if self.clause.spots else found
         return [hit for hit in found if hit.term.kind not in ("condition", "symptom") or not self._helps(hit)]
+
+    def _guessed(self, found: list[Hit]) -> list[Hit]:
+        """Words that no table knows and that are one letter from one drug: read as that drug, in doubt."""
+        covered = {at for hit in found for at in range(hit.first, hit.last)}
+        terms = [(at, lexicon.misspelt(word)) for at, word in enumerate(self.words) if at not in covered]
+        hits = [Hit(at, at + 1, term) for at, term in terms if term is not None]
+        self._doubted = frozenset(hit.first for hit in hits)
+        return hits
 
     def _helps(self, hit: Hit) -> bool:
         return hit.last < len(self.words) and self.words[hit.last] in _MAKES_ANOTHER
@@ -113,6 +131,8 @@ class Scene:
                 return None
             kind = MemoryKind.FAMILY_HISTORY
         assertion = self.cues.assess(first, last)
+        if self._doubted & set(range(first, last)):
+            certain = False  # the name is not spelt so
         since, since_said = self.since() if dated else ("", "")
         start, end = self.characters(first, last)
         return Mention(

@@ -31,7 +31,9 @@ _SUBJECTS: Final = frozenset(
      "we're", "we've", "we'd", "we'll", "they", "they're", "they've", "they'd", "they'll", "it", "it's", "it'd",
      "it'll", "there", "there's", "that's", "this", "you", "you're", "you've"]
 )  # fmt: skip
-_DETERMINERS: Final = frozenset(["my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"])
+_DETERMINERS: Final = frozenset(
+    ["both", "my", "his", "her", "their", "our", "your", "the", "this", "that", "these", "those"]
+)
 _FINITE: Final = frozenset(
     ["am", "is", "are", "was", "were", "have", "has", "had", "do", "does", "did", "take", "takes", "took", "get",
      "gets", "got", "feel", "feels", "felt", "hurt", "hurts", "hurting", "ache", "aches", "keeps", "keep", "kept",
@@ -49,7 +51,9 @@ _LEADING: Final = frozenset((
 _NOES: Final = frozenset(("no", "not", "never", "neither", "denies", "without"))
 _TAILS: Final = (
     (",", "by", "the", "way"), ("by", "the", "way"), (",", "you", "know"), (",", "though"), (",", "thanks"),
-    (",", "thank", "you"), (",", "please"), (",", "doctor"), (",", "doc"), (",", "honestly"),
+    (",", "thank", "you"), (",", "please"),
+    (",", "she", "says"), (",", "he", "says"), (",", "she", "said"), (",", "he", "said"),
+    (",", "doctor"), (",", "doc"), (",", "honestly"),
 )  # fmt: skip
 _INTERROGATIVE: Final = frozenset(
     ["what", "when", "where", "why", "how", "who", "which", "whose", "do", "does", "did", "are", "is", "am", "was",
@@ -333,10 +337,20 @@ _TURNS: Final = frozenset(
 )  # fmt: skip
 
 
+_SAYS: Final = frozenset(["says", "said", "reckons", "thinks"])
+# After a comma, these begin an order of their own: "… stop clopidogrel on 1 March, continue aspirin".
+_ORDERED: Final = frozenset(["continue", "start", "stop", "hold", "restart", "discontinue", "increase", "reduce"])
+
+
 def _starts(words: Sequence[str], at: int) -> bool:
     """Does a new clause start at this word (a conjunction, a comma, a dash)?"""
     word = words[at]
     nxt = words[at + 1] if at + 1 < len(words) else ""
+    said = word == "," and words[at + 2 : at + 3] != [] and words[at + 2] in _SAYS
+    if said and words[at + 3 : at + 4] in ([","], []):
+        return False  # "Only thyroxine, she says, 75 micrograms": said in between
+    if word == "," and nxt in _ORDERED and _ORDERED & set(words[max(0, at - 10) : at]):
+        return at + 2 < len(words) and words[at + 2] not in ("taking", "using", "to")
     if _marks_turn(words, at):
         return True
     if word in (";", "–", "—") or (word == "-" and words[at - 1][0].isalnum() and nxt in _SUBJECTS):

@@ -9,13 +9,18 @@ from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.session import Speaker
+from iamata.model.statement import Polarity
 
-_SMOKE_PAST: Final = re.compile(r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|sober)\b")
+_SMOKE_PAST: Final = re.compile(
+    r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|instead of smoking|sober"
+    r"|off (?:the )?(?:drink|fags|booze|cigarettes))\b"
+)
 _TO_QUIT: Final = re.compile(r"\b(?:to|trying|help me|help him|help her|should|could|can't|cannot) (?:quit|stop)\b")
 _TOLD_OF: Final = frozenset(
     ["i", "i'm", "i've", "i'd", "he", "she", "we", "he's", "she's", "my", "me", "his", "her", "they", "day", "week",
      "night", "patient", "smoker", "you", "you're", "packs", "never", "no"]
 )  # fmt: skip
+_NEVER: Final = frozenset(["don't", "doesn't", "never", "teetotal"])
 _ADVISED: Final = frozenset(["should", "important", "avoid", "recommend", "must", "need", "consider"])
 HABITS: Final = {"smoking": "Tobacco use", "vaping": "Vaping", "alcohol": "Alcohol use", "substance": "Substance use"}
 
@@ -48,9 +53,10 @@ def read_habits(scene: Scene, speaker: Speaker | None) -> list[Mention]:
             continue
         text = " ".join(scene.words)
         past = bool(_SMOKE_PAST.search(text)) and "still" not in scene.words and not _TO_QUIT.search(text)
-        denied = scene.cues.negated(hit.first, hit.last)
+        denied = scene.cues.negated(hit.first, hit.last) or bool(_NEVER & set(scene.words[hit.first : hit.last]))
         made = scene.mention(
             MemoryKind.SOCIAL, concept, hit.first, hit.last,
+            polarity=Polarity.DENIED if denied else Polarity.AFFIRMED,
             temporality=Temporality.PAST if past and not denied else Temporality.CURRENT,
         )  # fmt: skip
         if made is not None and speaker is not Speaker.AGENT:

@@ -63,7 +63,8 @@ def _wish(scene: Scene, hit: Hit, kind: MemoryKind) -> Mention | None:
         first, last, concept = person
     if not concept and opener not in _BROAD:
         first, last, concept = _rest(scene, hit)
-    if not concept and kind in (MemoryKind.BARRIER, MemoryKind.GOAL):
+    alone = kind is MemoryKind.CONCERN and hit.last == len(scene.words) and hit.last - hit.first > 2
+    if not concept and (alone or kind in (MemoryKind.BARRIER, MemoryKind.GOAL)):
         first, last, concept = hit.first, hit.last, opener[0].upper() + opener[1:]
     if not concept:
         return None

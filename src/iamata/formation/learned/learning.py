@@ -16,7 +16,7 @@ from iamata.model.model_answers import ModelReading
 from iamata.model.session import Message, Session, Speaker
 from iamata.model.speaking import attribution
 
-EXTRACTOR: Final = "offline/1"
+EXTRACTOR: Final = "offline/2"
 # How many messages back an answer or a pronoun may look.
 BEFORE: Final = 8
 
@@ -39,7 +39,7 @@ def learn(session: Session, *, mint: IdMint, only: Set[str] | None = None) -> tu
                 text,
                 before=before[-BEFORE:],
                 said_at=turn.said_at,
-                speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
+                speaker=turn.speaker,
                 relationship=turn.relationship,
             )
             for mention in found:

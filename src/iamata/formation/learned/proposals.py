@@ -21,7 +21,7 @@ from iamata.formation.learned.asking import CHANGES, Piece, read_text
 from iamata.formation.learned.learning import BEFORE, memory_of
 from iamata.model.identifiers import IdMint
 from iamata.model.memory import Experiencer, Memory, MemoryKind, Temporality
-from iamata.model.session import Message, Speaker
+from iamata.model.session import Message
 from iamata.model.statement import Polarity
 
 # No message asserts more; what a model lists beyond is counted, not looked at.
@@ -177,7 +177,7 @@ def _asserted(
         change=change,
         before=before[-BEFORE:],
         said_at=turn.said_at,
-        speaker=Speaker.PATIENT if turn.speaker is Speaker.INTERPRETER else turn.speaker,
+        speaker=turn.speaker,
         relationship=turn.relationship,
     )
 

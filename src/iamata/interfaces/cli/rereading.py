@@ -25,7 +25,7 @@ def reread(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Read the documents that are held again, as this version reads them, and swap what they say otherwise.
+    """Read the documents and the talk that are held again, as this version does, and swap what they say otherwise.
 
     Do it after an upgrade. A read with an earlier --known-at still sees what was read until then.
     """
@@ -54,6 +54,9 @@ def reread(
             new = news(each.receipts) if any(receipt.staged != Staged() for receipt in each.receipts) else ""
             told = f"{patient}: {read} read again, {len(each.receipts)} of them said otherwise"
             put(f"{told}{f' ({new})' if new else ''}.")
+        if each.talk.new or each.talk.changed or each.talk.gone:
+            said = f"{each.talk.new} new, {each.talk.changed} otherwise, {each.talk.gone} found no more"
+            put(f"{patient}: talk of {counted(each.talk.sessions, 'session')} learned again: memories {said}.")
         for line in each.kept:
             put_hanging("  !", f"{line.place}: not read any more, it says what it said before. {line.detail}")
     changed = next((patient for patient, each in made.items() if each.receipts), None)

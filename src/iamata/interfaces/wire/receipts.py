@@ -116,4 +116,11 @@ def reread(of: Reread) -> Json:
         "changed": len(of.receipts),
         "ingestions": [receipt(each, lines=True) for each in of.receipts],
         "kept": [line(each) for each in of.kept],
+        "talk": {
+            "sessions": of.talk.sessions,
+            "new": of.talk.new,
+            "changed": of.talk.changed,
+            "confirmed": of.talk.confirmed,
+            "gone": of.talk.gone,
+        },
     }

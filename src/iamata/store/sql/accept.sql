@@ -58,6 +58,17 @@ on conflict (patient, id) do nothing;
 -- The documents that were read otherwise than before.
 insert into rereadings (patient, number, at, body) values (:patient, :number, :now, :body);
 
+-- name: insert_relearning
+-- mark: one patient
+-- The memories that are found no more.
+insert into relearnings (patient, number, at, body) values (:patient, :number, :now, :body);
+
+-- name: insert_relearned_memory
+-- mark: one patient
+-- One memory as it was learned again.
+insert into relearned_memories (patient, id, relearning, message, kind, received_at, body)
+values (:patient, :id, :relearning, :message, :kind, :received_at, :body);
+
 -- name: insert_session
 -- mark: one patient
 -- Open a session.

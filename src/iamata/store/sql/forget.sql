@@ -25,6 +25,11 @@ delete from documents where patient = :patient and id = :id;
 -- One memory.
 delete from memories where patient = :patient and id = :id;
 
+-- name: forget_relearned_memory
+-- mark: one patient
+-- One memory, however often it was learned again.
+delete from relearned_memories where patient = :patient and id = :id;
+
 -- name: forget_message
 -- mark: one patient
 -- One turn.
@@ -227,6 +232,11 @@ select id, body from messages where patient = :patient order by id;
 -- mark: one patient
 -- Every memory.
 select id, body from memories where patient = :patient order by id;
+
+-- name: look_relearnings
+-- mark: one patient
+-- Every time that talk was learned again.
+select number, body from relearnings where patient = :patient order by number;
 
 -- name: look_receipts
 -- mark: one patient

@@ -129,6 +129,30 @@ select id, body from rulings where patient = :patient and id > :after_id order b
 -- One of the rulings, as it was elsewhere.
 insert into rulings (patient, id, body) values (:patient, :id, :body);
 
+-- name: move_out_relearnings
+-- mark: one patient
+-- A page of the times that talk was learned again.
+select number, at, body from relearnings where patient = :patient and number > :after_number
+order by number limit :limit;
+
+-- name: move_in_relearnings
+-- mark: one patient
+-- One time that talk was learned again, as it was elsewhere.
+insert into relearnings (patient, number, at, body) values (:patient, :number, :at, :body);
+
+-- name: move_out_relearned_memories
+-- mark: one patient
+-- A page of what was learned again.
+select id, relearning, message, kind, received_at, body from relearned_memories
+where patient = :patient and (id > :after_id or (id = :after_id and relearning > :after_relearning))
+order by id, relearning limit :limit;
+
+-- name: move_in_relearned_memories
+-- mark: one patient
+-- One memory that was learned again, as it was elsewhere.
+insert into relearned_memories (patient, id, relearning, message, kind, received_at, body)
+values (:patient, :id, :relearning, :message, :kind, :received_at, :body);
+
 -- name: move_out_holds
 -- mark: one patient
 -- A page of the legal holds.

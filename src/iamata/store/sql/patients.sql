@@ -97,6 +97,16 @@ delete from tool_calls where patient = :patient;
 -- Erase: what was put into contexts.
 delete from shown_words where patient = :patient;
 
+-- name: erase_relearned_memories
+-- mark: one patient
+-- Erase: what was learned again.
+delete from relearned_memories where patient = :patient;
+
+-- name: erase_relearnings
+-- mark: one patient
+-- Erase: that talk was read again.
+delete from relearnings where patient = :patient;
+
 -- name: erase_memories
 -- mark: one patient
 -- Erase: memories.

@@ -66,6 +66,16 @@ select id, session, body from messages where patient = :patient and session = :s
 -- Every memory.
 select id, body from memories where patient = :patient order by id;
 
+-- name: relearnings
+-- mark: one patient
+-- Every time that talk was read again, in order.
+select number, at, body from relearnings where patient = :patient order by number;
+
+-- name: relearned_memories
+-- mark: one patient
+-- What was learned again.
+select id, relearning, body from relearned_memories where patient = :patient order by relearning, id;
+
 -- name: rulings
 -- mark: one patient
 -- What people decided.
