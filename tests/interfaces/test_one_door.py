@@ -19,7 +19,7 @@ from fastapi.routing import APIRoute
 from issuer import Issuer, published
 from live import NOW, running
 from starlette.routing import Route
-from test_tokens import settings
+from test_bearer_tokens import settings
 from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
