@@ -26,7 +26,7 @@ from iamata.model.document import Outcome
 from iamata.model.graph import Graph
 from iamata.model.ruling import RulingKind
 from iamata.model.session import Speaker, Turn
-from iamata.model.statement import Label
+from iamata.model.statement import Kind, Label
 
 OpenEngine = Callable[..., Engine]
 AMES = {"recorder": {"type": "Practitioner", "display": "Dr Ames"}}
@@ -49,6 +49,23 @@ def answer(engine: Engine, task: str = "general") -> tuple[str, list[Any]]:
     asked = ContextRequest(subjects=(patient("p"),), task=task, budget_tokens=1500, query="lisinopril asthma")
     found = engine.context(asked)
     return found.text, [msgspec.to_builtins(item.authority) for item in found.items]
+
+
+def test_what_only_words_of_a_note_name_is_no_resource_and_is_counted(engine: Engine) -> None:
+    engine.ingest("p", bundle(order("10 mg")), source="ehr")
+    engine.ingest(
+        "p", b"Medications: warfarin 5 mg daily, lisinopril 10 mg.", source="letters", media_type="text/plain"
+    )
+    named = {fact.display for fact in engine.graph("p").facts.values() if fact.kind is Kind.MEDICATION}
+    assert named == {"Lisinopril", "Warfarin"}
+    before = seen(engine.graph("p"))
+    body = engine.export_fhir("p")
+    resources = [entry["resource"] for entry in json.loads(body)["entry"]]
+    assert "warfarin" not in json.dumps([r for r in resources if r["resourceType"].startswith("Medication")]).lower()
+    [outcome] = [r for r in resources if r["resourceType"] == "OperationOutcome"]
+    assert "1 of kind medication" in json.dumps(outcome)
+    engine.ingest("p", body, source="copy")
+    assert seen(engine.graph("p")) == before
 
 
 @pytest.mark.parametrize("kind", ["export_fhir", "summary"])
