@@ -1,7 +1,7 @@
 """Does what is known of a patient come together as it should? Cases written before the fold, all assertions of a case.
 
-Cases that need a table of terminology are counted apart from those that do not. Held-out cases are run only with
-`--held-out`, and then only counted.
+And the documents of the certification on reconciliation (`certification`). Cases that need a table of terminology are
+counted apart from those that do not. Held-out cases are run only with `--held-out`, and then only counted.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from evals import certification
 from evals import gold_runner as gold
 from evals.shape import Figures, Options, Outcome, Row, skipped
 
@@ -43,6 +44,11 @@ def run(options: Options) -> Outcome:
         if why and not held_out:
             misses.append(f"{case['id']}: {why[0]}" + (f" (and {len(why) - 1} more)" if len(why) > 1 else ""))
     read = ["tests/cases/reconciliation/cases.json", *(["recon_micro_cases/cases.json"] if data else [])]
+    if (options.data / certification.GOLD).is_file():
+        read.append(str(certification.GOLD))
+        for name, why in certification.faults(options.data).items():
+            rows.append({"id": name, "needs": "onc", "held_out": False, "right": not why})
+            misses += [f"{name}: {each}" for each in why]
     note = f"{absent} cases whose data are not here" if absent else ""
     return Outcome("reconciliation", read, figures(rows), rows, misses, note)
 
@@ -59,8 +65,13 @@ def _judge(case: gold.Case, sent: list[tuple[str, list[Any]]]) -> list[str]:
 
 
 def figures(rows: Sequence[Row]) -> Figures:
-    """Cases and cases right; core and terminology, tuned and held out apart, each with its number."""
+    """Cases and cases right; core and terminology, tuned and held out apart, each with its number; and of the pairs of
+    documents of the certification how many come out exactly."""
+    onc = [row for row in rows if row["needs"] == "onc"]
+    rows = [row for row in rows if row["needs"] != "onc"]
     found: Figures = _count(rows)
+    if onc:
+        found |= {"onc": len(onc), "onc_exact": sum(row["right"] for row in onc)}
     for name, held_out in (("tuned", False), ("held out", True)):
         mine = [row for row in rows if row["held_out"] is held_out]
         for needs in ("core", "terminology"):
