@@ -9,16 +9,17 @@ question is no answer. `gold_at_N` is the share of all gold facts told at N toke
 conflicts (counted whole) at the budget of 2,000, `stale_as_current` how many stale items were told as if they held, at
 any budget, `over_budget` how many texts were longer than asked. Stale is told as current unless its line carries a word
 that says so, the date on which it ended, or what replaced it; a dated result or turn is honest if what replaced it is
-told somewhere. The baselines are `raw` (the bundles as JSON, a resource a line, then the talk, cut at the budget),
-`bm25` (the resources as plain words and the turns, in the order in which they answer the question, or else the task)
-and `recent` (the same, newest first). No model, no network; tokens are those of o200k.
+told somewhere. `current_as_past` counts medicines in force that
+every line which names them calls ended, at 2,000. The baselines are `raw` (the bundles as JSON, a resource a line,
+then the talk, cut at the budget), `bm25` (the resources as plain words and the turns, in the order in which they answer
+the question, or else the name of the task; then those without any of its words, newest first) and `recent` (the same,
+newest first). No model, no network; tokens are those of o200k.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import sys
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,13 +39,15 @@ from iamata.language.tokens import token_counter
 BUDGETS = (500, 1000, 2000, 4000)
 CONFLICTS_AT = 2000
 METHODS = ("", "raw", "bm25", "recent")
-ADULTS, CHILDREN = 8, 4
+ADULTS, CHILDREN = 12, 8
 # Words of a line, or of its heading, that say that a thing holds no longer or never did.
 MARKS = (
-    "stopped, stop, discontinued, completed, ended, resolved, inactive, refuted, ruled out, entered in error, corrected, "
-    "preliminary, superseded, replaced, cancelled, former, formerly, past, previous, previously, until, earlier, over, "
-    "no longer, any more, anymore, instead of"
-).split(", ")
+    *("stopped", "stop", "discontinued", "completed", "ended", "resolved", "inactive", "refuted", "ruled out"),
+    *("entered in error", "corrected", "preliminary", "superseded", "replaced", "cancelled", "former", "formerly"),
+    *("past", "previous", "previously", "until", "earlier", "over by", "no longer", "any more", "anymore"),
+)
+ENDED = ("stopped", "discontinued", "completed", "ended", "over by", "inactive")
+_CURRENT = ("medicines", "changed dose")
 _WORD = re.compile(r"\d+(?:\.\d+)?|[^\W\d_]+")
 _MISSES = 200
 
@@ -88,7 +91,7 @@ def tells(line: str, words: Words) -> bool:
 
 
 def places(text: str) -> list[tuple[str, str]]:
-    """The lines that tell something, each with its heading, as `plain` gives them; the repeated question is left out."""
+    """The lines that tell something, each with its heading, as `plain` gives them, but for the repeated question."""
     found, heading = [], ""
     for line in text.splitlines():
         if line.startswith("#"):
@@ -116,7 +119,16 @@ def as_current(stale: Stale, lines: Sequence[tuple[str, str]]) -> bool:
     return False
 
 
+def as_past(gold: Gold, lines: Sequence[tuple[str, str]]) -> bool:
+    """Whether a medicine in force is told, and each time as one that has ended."""
+    telling = [line for line, _ in lines if tells(line, gold.sides[0])]
+    return bool(telling) and all(any(plain(word) in line for word in ENDED) for line in telling)
+
+
 # ---- the answers
+
+
+Texts = dict[tuple[str, int], tuple[str, int]]  # method and budget → text and its tokens
 
 
 @dataclass(frozen=True)
@@ -128,14 +140,16 @@ class Chunk:
     when: str
 
 
-def answers(chart: Chart, asked: Sequence[Question]) -> Iterator[tuple[Question, dict[tuple[str, int], tuple[str, int]]]]:
+def answers(
+    chart: Chart, asked: Sequence[Question]
+) -> Iterator[tuple[Question, dict[tuple[str, int], tuple[str, int]]]]:
     """For each question the text and its tokens, by method and budget."""
     count = token_counter()
     chunks = list(_chunks(chart))
     index = Postings(Counter(_words(chunk.words)) for chunk in chunks)
     tokens = [count.count(chunk.words + "\n") for chunk in chunks]
     newest = sorted(range(len(chunks)), key=lambda number: (chunks[number].when, -number), reverse=True)
-    fixed: dict[tuple[str, int], tuple[str, int]] = {}
+    fixed: Texts = {}
     for budget in BUDGETS:
         fixed["raw", budget] = _cut("\n".join(chunk.raw for chunk in chunks), budget)
         fixed["recent", budget] = _filled(chunks, tokens, newest, budget)
@@ -146,6 +160,7 @@ def answers(chart: Chart, asked: Sequence[Question]) -> Iterator[tuple[Question,
             words = _words(question.query or question.task.replace("_", " "))
             scores = index.scores([(word, 1.0) for word in dict.fromkeys(words)])
             ranked = sorted(scores, key=lambda number: (-scores[number], number))
+            ranked += [number for number in newest if number not in scores]
             for budget in BUDGETS:
                 request = ContextRequest(
                     subjects=(patient("p"),), task=question.task, query=question.query, budget_tokens=budget
@@ -252,6 +267,9 @@ def _rows(chart: Chart, asked: Sequence[Question]) -> Iterator[Row]:
                 key for key, found in sides.items() if any(found) and not all(found)
             ]
             row[_named(method, f"stale_at_{budget}")] = [each.key for each in chart.stale if as_current(each, lines)]
+            if budget == CONFLICTS_AT:
+                current = [gold for gold in question.golds if gold.key.split("/")[0] in _CURRENT]
+                row[_named(method, "as_past")] = [gold.key for gold in current if as_past(gold, lines)]
             row[_named(method, f"tokens_at_{budget}")] = tokens
         yield row
 
@@ -270,7 +288,10 @@ def figures(rows: Sequence[Row]) -> Figures:
         found[_named(method, "conflicts_both_sides")] = _conflicts(rows, method)["share"]
         stale = {(row["id"], key) for row in rows for b in BUDGETS for key in row[_named(method, f"stale_at_{b}")]}
         found[_named(method, "stale_as_current")] = len(stale)
-        found[_named(method, "over_budget")] = sum(row[_named(method, f"tokens_at_{b}")] > b for row in rows for b in BUDGETS)
+        found[_named(method, "current_as_past")] = sum(len(row[_named(method, "as_past")]) for row in rows)
+        found[_named(method, "over_budget")] = sum(
+            row[_named(method, f"tokens_at_{b}")] > b for row in rows for b in BUDGETS
+        )
     for method in METHODS:
         for budget in BUDGETS:
             found[f"{method or 'iamata'}, {budget} tokens"] = _covered(rows, method, budget)
@@ -314,13 +335,6 @@ def _misses(rows: Sequence[Row]) -> Iterator[str]:
     stale = Counter(key for row in rows for key in {key for b in BUDGETS for key in row[f"stale_at_{b}"]})
     for key, times in stale.most_common():
         yield f"{times} x told as current: {key}"
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    from evals.__main__ import main as command  # noqa: PLC0415  the command imports this module by name
-
-    return command(["context", *(sys.argv[1:] if arguments is None else arguments)])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    past = Counter(key for row in rows for key in row["as_past"])
+    for key, times in past.most_common():
+        yield f"{times} x in force, told as ended: {key}"

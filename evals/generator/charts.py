@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from evals.generator import tables
+from evals.generator.fhir import UCUM
 from evals.generator.person import FAMILIES, GIVEN, PAYORS
 
 NOW = datetime(2026, 6, 30, 9, tzinfo=UTC)
@@ -146,6 +147,16 @@ SMALL_TALK = (
     "My sister moved to the coast.",
 )
 
+NOISE = (
+    ("heart-rate", 55, 95),
+    ("respiratory-rate", 12, 20),
+    ("cholesterol", 150, 260),
+    ("alt", 15, 60),
+    ("glucose", 75, 180),
+    ("triglycerides", 70, 300),
+    ("urea-nitrogen", 8, 40),
+)
+
 
 def row(table: str, key: str) -> tables.Line:
     return next(each for each in tables.table(table) if each["key"] == key)
@@ -226,7 +237,7 @@ def _order(
     dosage: dict[str, Any] = {
         "text": text,
         "timing": {"repeat": {"frequency": 1, "period": 1, "periodUnit": "d"}},
-        "doseAndRate": [{"doseQuantity": {"value": value, "unit": "mg", "system": tables_ucum, "code": "mg"}}],
+        "doseAndRate": [{"doseQuantity": {"value": value, "unit": "mg", "system": UCUM, "code": "mg"}}],
     }
     if "end" in more:
         dosage["timing"]["repeat"]["boundsPeriod"] = {"start": _day(days), "end": _day(more.pop("end"))}
@@ -242,9 +253,6 @@ def _order(
             **more,
         },
     )
-
-
-tables_ucum = "http://unitsofmeasure.org"
 
 
 def _drug(key: str) -> tuple[str, ...]:
@@ -326,7 +334,7 @@ def _result(line: tables.Line, value: str, days: int, status: str = "final") -> 
         "valueQuantity": {
             "value": float(value),
             "unit": line["unit"],
-            "system": tables_ucum,
+            "system": UCUM,
             "code": line["unit"],
         },
     }
@@ -387,7 +395,8 @@ def _medicines(made: Chart, chance: random.Random, drugs: Sequence[str], pairs: 
         [_drug(stopped), (f"{strength[stopped]:g} mg",)],
         [_drug(stopped), ends],
     )
-    _order(made, differing, strength[differing], 300, **_reason(pairs[differing]))
+    # Of one day, so that no change in time explains the two doses (design 04, merging).
+    _order(made, differing, strength[differing], 280, **_reason(pairs[differing]))
     _order(made, differing, 2 * strength[differing], 280, source=PRACTICE, **_reason(pairs[differing]))
     made.conflict(
         "which dose",
@@ -657,8 +666,8 @@ def _child(made: Chart, chance: random.Random) -> None:
 
 def _distractors(made: Chart, chance: random.Random) -> None:
     """Visits, measurements and turns that nobody asks for."""
-    for _ in range(24):
-        days = chance.randint(60, 3000)
+    for _ in range(90):
+        days = chance.randint(5, 3000)
         made.put(
             chance.choice([HOSPITAL, PRACTICE]),
             {"resourceType": "Encounter", "status": "finished",
@@ -666,11 +675,11 @@ def _distractors(made: Chart, chance: random.Random) -> None:
              "type": [{"text": chance.choice(["Check-up", "Nurse visit", "Telephone visit", "Vaccination visit"])}],
              "period": {"start": f"{_day(days)}T09:00:00Z", "end": f"{_day(days)}T09:20:00Z"}},
         )  # fmt: skip
-    for key, low, high in (("heart-rate", 55, 95), ("respiratory-rate", 12, 20), ("cholesterol", 150, 260), ("alt", 15, 60)):  # fmt: skip
-        for _ in range(8):
+    for key, low, high in NOISE:
+        for _ in range(25):
             made.put(
                 chance.choice([HOSPITAL, PRACTICE]),
-                _result(row("analytes", key), str(chance.randint(low, high)), chance.randint(10, 2000)),
+                _result(row("analytes", key), str(chance.randint(low, high)), chance.randint(1, 2000)),
             )
     speaker = "caregiver" if made.child else "patient"
     for number, text in enumerate(chance.sample(SMALL_TALK, len(SMALL_TALK))):
