@@ -140,9 +140,7 @@ class Chunk:
     when: str
 
 
-def answers(
-    chart: Chart, asked: Sequence[Question]
-) -> Iterator[tuple[Question, dict[tuple[str, int], tuple[str, int]]]]:
+def answers(chart: Chart, asked: Sequence[Question]) -> Iterator[tuple[Question, Texts]]:
     """For each question the text and its tokens, by method and budget."""
     count = token_counter()
     chunks = list(_chunks(chart))
