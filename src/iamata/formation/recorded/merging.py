@@ -344,10 +344,22 @@ def _untitled(leading: Said) -> str:
 
 
 def _when(counting: list[Said]) -> Timed | None:
+    """When it was, as the first says who tells more than when it was ordered or written. A course that was over when
+    the latest was said to run tells nothing of that one: after a change of dose the former period has ended."""
     for member in counting:
-        if member.happened is not None and member.happened.clock in (Clock.EFFECTIVE, Clock.OCCURRED):
-            return member.happened
-    return next((m.happened for m in counting if m.happened is not None), None)
+        timed = member.happened
+        if timed is not None and timed.clock in (Clock.EFFECTIVE, Clock.OCCURRED) and not _former(counting[0], member):
+            return timed
+    return next((m.happened for m in counting if m.happened is not None and not _former(counting[0], m)), None)
+
+
+def _former(leading: Said, member: Said) -> bool:
+    """Had what this one tells of ended when the leading one said that it runs?"""
+    end = member.happened.at.end if member.happened and isinstance(member.happened.at, Period) else None
+    if member is leading or not leading.running or end is None or end.latest is None:
+        return False
+    at = leading.stated_at
+    return at is not None and at.earliest is not None and end.latest < at.earliest
 
 
 def _currency(kind: Kind, standing: Standing, when: Timed | None, counting: list[Said], true_at: datetime) -> Currency:
