@@ -28,7 +28,7 @@ from functools import lru_cache
 from typing import Any
 
 from evals import intervals
-from evals.generator.charts import NOW, Chart, Gold, Said, Stale, Words
+from evals.generator.chart_items import NOW, Chart, Gold, Said, Stale, Words
 from evals.generator.questions import Question, charts, part_of, questions
 from evals.shape import Figures, Options, Outcome, Row
 from iamata import ContextRequest, Engine, Speaker, Turn, patient
