@@ -10,85 +10,36 @@ Which indication a drug has is what this chart says, no rule. Not here: who need
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
 
 from evals.generator import tables
-from evals.generator.fhir import UCUM
+from evals.generator.chart_items import (
+    HOSPITAL,
+    NONE_KNOWN,
+    PRACTICE,
+    SHORT,
+    TESTS,
+    Chart,
+    Said,
+    Stale,
+    Words,
+    ago,
+    allergy,
+    because,
+    coded,
+    condition,
+    day_ago,
+    drug_names,
+    no_known,
+    one,
+    order,
+    result,
+    row,
+    series,
+)
 from evals.generator.person import FAMILIES, GIVEN, PAYORS
 
-NOW = datetime(2026, 6, 30, 9, tzinfo=UTC)
-Words = tuple[tuple[str, ...], ...]  # every group must be told, by any of its words
-Resource = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Gold:
-    """A fact and the words that tell it: one place must hold each group. A conflict has two `sides`, told in one place
-    or in two."""
-
-    key: str
-    sides: tuple[Words, ...]
-
-    @property
-    def conflict(self) -> bool:
-        return len(self.sides) > 1
-
-
-@dataclass(frozen=True)
-class Stale:
-    """What is so no longer. `now` tells what replaced it; `until` is a date (as it is written, `YYYY-MM`) that shows
-    that it is past; a `dated` measurement or turn is honest while it carries its date and what replaced it is told."""
-
-    key: str
-    words: Words
-    now: Words = ()
-    until: tuple[str, ...] = ()
-    dated: bool = False
-
-
-@dataclass(frozen=True)
-class Said:
-    session: str
-    at: datetime
-    speaker: str  # patient, caregiver
-    text: str
-
-
-@dataclass
-class Chart:
-    """`golds` by topic, in the order in which they were written; `words` fill the questions."""
-
-    id: str
-    child: bool
-    sources: dict[str, list[list[Resource]]] = field(default_factory=dict)  # source → bundles, in the order sent
-    talk: list[Said] = field(default_factory=list)
-    golds: dict[str, list[Gold]] = field(default_factory=dict)
-    stale: list[Stale] = field(default_factory=list)
-    words: dict[str, str] = field(default_factory=dict)
-
-    def gold(self, topic: str, *groups: Sequence[str]) -> None:
-        of = self.golds.setdefault(topic, [])
-        of.append(Gold(f"{topic}/{groups[0][0]}", (tuple(tuple(group) for group in groups),)))
-
-    def conflict(self, topic: str, name: str, one: Iterable[Sequence[str]], other: Iterable[Sequence[str]]) -> None:
-        sides = tuple(tuple(tuple(group) for group in side) for side in (one, other))
-        self.golds.setdefault(topic, []).append(Gold(f"{topic}/{name}", sides))
-
-    def put(self, source: str, made: Resource, bundle: int = 0) -> Resource:
-        bundles = self.sources.setdefault(source, [])
-        while len(bundles) <= bundle:
-            bundles.append([self.sources[source][0][0]] if bundles else [])
-        made.setdefault("id", f"r{sum(map(len, bundles))}")
-        if made["resourceType"] != "Patient":
-            made.setdefault("subject", {"reference": "Patient/p"})
-        bundles[bundle].append(made)
-        return made
-
-
-HOSPITAL, PRACTICE = "eastgate-hospital", "hill-practice"
 PAIRS = (  # drug and the condition for which this chart gives it
     ("lisinopril", "essential-hypertension"),
     ("metformin", "diabetes-type-2"),
@@ -99,33 +50,6 @@ PAIRS = (  # drug and the condition for which this chart gives it
     ("citalopram", "recurrent-major-depression"),
     ("finasteride", "gout"),
 )
-SHORT = {
-    "essential-hypertension": ("hypertension", "high blood pressure"),
-    "diabetes-type-2": ("diabetes mellitus type 2", "type 2 diabetes", "diabetes type 2"),
-    "hyperlipidemia": ("hyperlipidemia",),
-    "atrial-fibrillation": ("atrial fibrillation",),
-    "heart-failure": ("heart failure",),
-    "hypothyroidism": ("hypothyroidism",),
-    "recurrent-major-depression": ("major depressive", "depression"),
-    "gout": ("gout",),
-    "asthma": ("asthma",),
-    "allergic-rhinitis": ("allergic rhinitis",),
-    "epilepsy": ("epilepsy",),
-    "otitis-media": ("otitis media",),
-    "pneumonia": ("pneumonia",),
-    "cellulitis": ("cellulitis",),
-    "acute-bronchitis": ("bronchitis",),
-    "glaucoma": ("glaucoma",),
-    "psoriasis": ("psoriasis",),
-}
-TESTS = {
-    "a1c": ("a1c", "hba1c", "glycated"),
-    "creatinine": ("creatinine",),
-    "potassium": ("potassium",),
-    "sodium": ("sodium",),
-    "hemoglobin": ("hemoglobin", "haemoglobin"),
-    "body-weight": ("weight",),
-}
 SYMPTOMS = (
     ("chest tightness", ("chest tightness", "tight chest", "tightness")),
     ("dizziness", ("dizziness", "dizzy")),
@@ -158,14 +82,6 @@ NOISE = (
 )
 
 
-def row(table: str, key: str) -> tables.Line:
-    return next(each for each in tables.table(table) if each["key"] == key)
-
-
-def coded(system: str, code: str, name: str) -> dict[str, Any]:
-    return {"coding": [{"system": tables.URLS[system][0], "code": code, "display": name}], "text": name}
-
-
 def chart(seed: int, *, child: bool) -> Chart:
     """The chart of a seed; the same seed gives the same chart."""
     chance = random.Random(f"{seed} {child}")
@@ -186,160 +102,6 @@ def chart(seed: int, *, child: bool) -> Chart:
     return made
 
 
-def _days(days: int) -> datetime:
-    return NOW - timedelta(days=days)
-
-
-def _day(days: int) -> str:
-    return f"{_days(days):%Y-%m-%d}"
-
-
-# ---- what a chart is made of
-
-
-def _condition(made: Chart, key: str, days: int, *, status: str = "active", verified: str = "confirmed") -> Resource:
-    line = row("conditions", key)
-    condition: Resource = {
-        "resourceType": "Condition",
-        "verificationStatus": _one("http://terminology.hl7.org/CodeSystem/condition-ver-status", verified),
-        "category": [_one("http://terminology.hl7.org/CodeSystem/condition-category", "problem-list-item")],
-        "code": coded("SCT", line["snomed"], line["snomed_name"]),
-        "onsetDateTime": _day(days),
-        "recordedDate": _day(days),
-    }
-    if verified != "entered-in-error":
-        condition["clinicalStatus"] = _one("http://terminology.hl7.org/CodeSystem/condition-clinical", status)
-    if status == "resolved":
-        condition["abatementDateTime"] = _day(days - 20)
-        made.stale.append(Stale(f"ended condition/{key}", (SHORT[key],), until=(_day(days - 20)[:7],)))
-    elif verified != "confirmed":
-        made.stale.append(Stale(f"{verified} condition/{key}", (SHORT[key],)))
-    else:
-        made.gold("problems", SHORT[key])
-        made.gold("onset", SHORT[key], (_day(days)[:4],))
-    return made.put(HOSPITAL, condition)
-
-
-def _one(system: str, code: str) -> dict[str, Any]:
-    return {"coding": [{"system": system, "code": code}]}
-
-
-def _order(
-    made: Chart, key: str, value: float, days: int, *, source: str = HOSPITAL, status: str = "active", **more: Any
-) -> None:
-    line = row("drugs", key)
-    text = f"{value:g} mg once daily"
-    code = (
-        coded("RXN", line["rxnorm"], line["rxnorm_name"])
-        if line["rxnorm"] and value == float(line["strength"])
-        else {"text": f"{line['ingredient']} {value:g} mg tablet"}
-    )
-    dosage: dict[str, Any] = {
-        "text": text,
-        "timing": {"repeat": {"frequency": 1, "period": 1, "periodUnit": "d"}},
-        "doseAndRate": [{"doseQuantity": {"value": value, "unit": "mg", "system": UCUM, "code": "mg"}}],
-    }
-    if "end" in more:
-        dosage["timing"]["repeat"]["boundsPeriod"] = {"start": _day(days), "end": _day(more.pop("end"))}
-    made.put(
-        source,
-        {
-            "resourceType": "MedicationRequest",
-            "status": status,
-            "intent": "order",
-            "medicationCodeableConcept": code,
-            "authoredOn": _day(days),
-            "dosageInstruction": [dosage],
-            **more,
-        },
-    )
-
-
-def _drug(key: str) -> tuple[str, ...]:
-    line = row("drugs", key)
-    return (line["ingredient"], *([line["brand"]] if line["brand"] else []))
-
-
-def _reason(key: str) -> dict[str, Any]:
-    line = row("conditions", key)
-    return {"reasonCode": [coded("SCT", line["snomed"], line["snomed_name"])]}
-
-
-def _allergy(made: Chart, key: str, reaction: str, days: int, *, topic: str = "allergies") -> None:
-    line = row("allergens", key)
-    said = row("reactions", reaction)
-    made.put(
-        HOSPITAL,
-        {
-            "resourceType": "AllergyIntolerance",
-            "clinicalStatus": _one("http://terminology.hl7.org/CodeSystem/allergyintolerance-clinical", "active"),
-            "verificationStatus": _one(
-                "http://terminology.hl7.org/CodeSystem/allergyintolerance-verification", "confirmed"
-            ),
-            "category": [line["category"]],
-            "code": coded(line["system"], line["code"], line["name"]),
-            "recordedDate": _day(days),
-            "reaction": [{"manifestation": [coded("SCT", said["snomed"], said["name"])]}],
-        },
-    )
-    made.gold(topic, (line["name"], key.replace("-", " ")), (reaction, said["name"]))
-
-
-def _no_known(made: Chart, days: int) -> None:
-    made.put(
-        PRACTICE,
-        {
-            "resourceType": "AllergyIntolerance",
-            "clinicalStatus": _one("http://terminology.hl7.org/CodeSystem/allergyintolerance-clinical", "active"),
-            "verificationStatus": _one(
-                "http://terminology.hl7.org/CodeSystem/allergyintolerance-verification", "confirmed"
-            ),
-            "code": coded("SCT", "716186003", "No known allergy"),
-            "recordedDate": _day(days),
-        },
-    )
-
-
-NONE_KNOWN = ("no known", "no allergies", "nka", "denies allergies")
-
-
-def _series(made: Chart, key: str, values: Sequence[tuple[str, int]]) -> None:
-    """Results of one test, the newest first; only the newest is gold, the others are stale."""
-    line = row("analytes", key)
-    for number, (value, days) in enumerate(values):
-        made.put(
-            HOSPITAL if number % 2 == 0 else PRACTICE,
-            _result(line, value, days),
-        )
-        if number:
-            made.stale.append(
-                Stale(
-                    f"older result/{key}",
-                    (TESTS[key], (value,)),
-                    (TESTS[key], (values[0][0],)),
-                    (_day(days)[:7],),
-                    dated=True,
-                )
-            )
-    made.gold(f"newest {key}", TESTS[key], (values[0][0],))
-
-
-def _result(line: tables.Line, value: str, days: int, status: str = "final") -> Resource:
-    return {
-        "resourceType": "Observation",
-        "status": status,
-        "category": [_one("http://terminology.hl7.org/CodeSystem/observation-category", line["category"])],
-        "code": coded("LNC", line["loinc"], line["name"]),
-        "effectiveDateTime": f"{_days(days):%Y-%m-%dT%H:%M:%SZ}",
-        "valueQuantity": {
-            "value": float(value),
-            "unit": line["unit"],
-            "system": UCUM,
-            "code": line["unit"],
-        },
-    }
-
-
 def _value(chance: random.Random, low: float, high: float) -> str:
     """One decimal, and not a zero: no year, day or dose looks like it."""
     return f"{chance.randint(int(low), int(high) - 1)}.{chance.randint(1, 9)}"
@@ -357,20 +119,20 @@ def _three(chance: random.Random, low: float, high: float) -> list[str]:
 def _adult(made: Chart, chance: random.Random) -> None:
     pairs = chance.sample(PAIRS, 4)
     doctor, role = chance.choice(DOCTORS)
-    for _, condition in pairs:
-        _condition(made, condition, chance.randint(900, 4000))
+    for _, key in pairs:
+        condition(made, key, chance.randint(900, 4000))
     resolved = chance.choice(["pneumonia", "cellulitis", "acute-bronchitis"])
-    _condition(made, resolved, chance.randint(700, 2500), status="resolved")
-    _condition(made, "glaucoma", chance.randint(300, 900), verified="refuted")
-    _condition(made, "psoriasis", chance.randint(300, 900), verified="entered-in-error")
+    condition(made, resolved, chance.randint(700, 2500), status="resolved")
+    condition(made, "glaucoma", chance.randint(300, 900), verified="refuted")
+    condition(made, "psoriasis", chance.randint(300, 900), verified="entered-in-error")
     _medicines(made, chance, [drug for drug, _ in pairs], dict(pairs))
     _allergies(made, chance)
     for key, low, high in (("a1c", 6, 11), ("creatinine", 1, 3), ("potassium", 3, 6), ("hemoglobin", 9, 16)):
-        _series(made, key, list(zip(_three(chance, low, high), (20, 210, 400), strict=True)))
+        series(made, key, list(zip(_three(chance, low, high), (20, 210, 400), strict=True)))
     line = row("analytes", "sodium")
     wrong, right = f"{chance.randint(126, 131)}", f"{chance.randint(136, 143)}"
-    made.put(HOSPITAL, _result(line, wrong, 12, "preliminary") | {"id": "sodium"})
-    made.put(HOSPITAL, _result(line, right, 12, "corrected") | {"id": "sodium"}, bundle=1)
+    made.put(HOSPITAL, result(line, wrong, 12, "preliminary") | {"id": "sodium"})
+    made.put(HOSPITAL, result(line, right, 12, "corrected") | {"id": "sodium"}, bundle=1)
     made.gold("newest sodium", TESTS["sodium"], (right,))
     made.stale.append(Stale("corrected result/sodium", (TESTS["sodium"], (wrong,)), (TESTS["sodium"], (right,))))
     _rest(made, chance, pairs, doctor, role)
@@ -381,39 +143,39 @@ def _medicines(made: Chart, chance: random.Random, drugs: Sequence[str], pairs: 
     strength = {key: float(row("drugs", key)["strength"]) for key in drugs}
     changed, stopped, differing, plain = drugs
     dose = strength[changed]
-    _order(made, changed, dose, 800, status="completed", end=200, **_reason(pairs[changed]))
-    _order(made, changed, 2 * dose, 200, **_reason(pairs[changed]))
-    now: Words = (_drug(changed), (f"{2 * dose:g} mg",))
+    order(made, changed, dose, 800, status="completed", end=200, **because(pairs[changed]))
+    order(made, changed, 2 * dose, 200, **because(pairs[changed]))
+    now: Words = (drug_names(changed), (f"{2 * dose:g} mg",))
     made.gold("medicines", *now)
     made.gold("changed dose", *now)
-    made.stale.append(Stale(f"old dose/{changed}", (_drug(changed), (f"{dose:g} mg",)), now, (_day(200)[:7],)))
-    _order(made, stopped, strength[stopped], 600, **_reason(pairs[stopped]))
+    made.stale.append(Stale(f"old dose/{changed}", (drug_names(changed), (f"{dose:g} mg",)), now, (day_ago(200)[:7],)))
+    order(made, stopped, strength[stopped], 600, **because(pairs[stopped]))
     ends = ("stopped", "stop", "stopping", "quit", "not taking", "no longer", "any more", "anymore")
     made.conflict(
         "taken or not",
         stopped,
-        [_drug(stopped), (f"{strength[stopped]:g} mg",)],
-        [_drug(stopped), ends],
+        [drug_names(stopped), (f"{strength[stopped]:g} mg",)],
+        [drug_names(stopped), ends],
     )
     # Of one day, so that no change in time explains the two doses (design 04, merging).
-    _order(made, differing, strength[differing], 280, **_reason(pairs[differing]))
-    _order(made, differing, 2 * strength[differing], 280, source=PRACTICE, **_reason(pairs[differing]))
+    order(made, differing, strength[differing], 280, **because(pairs[differing]))
+    order(made, differing, 2 * strength[differing], 280, source=PRACTICE, **because(pairs[differing]))
     made.conflict(
         "which dose",
         differing,
-        [_drug(differing), (f"{strength[differing]:g} mg",)],
-        [_drug(differing), (f"{2 * strength[differing]:g} mg",)],
+        [drug_names(differing), (f"{strength[differing]:g} mg",)],
+        [drug_names(differing), (f"{2 * strength[differing]:g} mg",)],
     )
-    _order(made, plain, strength[plain], 500, **_reason(pairs[plain]))
-    made.gold("medicines", _drug(plain), (f"{strength[plain]:g} mg",))
-    made.gold("indication", _drug(plain), SHORT[pairs[plain]])
+    order(made, plain, strength[plain], 500, **because(pairs[plain]))
+    made.gold("medicines", drug_names(plain), (f"{strength[plain]:g} mg",))
+    made.gold("indication", drug_names(plain), SHORT[pairs[plain]])
     tried, why = chance.choice([("captopril", "cough"), ("hydrochlorothiazide", "dizziness"), ("amlodipine", "oedema")])
     value = float(row("drugs", tried)["strength"])
-    _order(made, tried, value, 1000, status="stopped", end=930, statusReason={"text": f"Stopped because of {why}"})
+    order(made, tried, value, 1000, status="stopped", end=930, statusReason={"text": f"Stopped because of {why}"})
     marks = ("stopped", "discontinued", "stop", "ended", "completed", "past")
-    made.gold("tried", _drug(tried), (*marks, why))
-    made.gold("why stopped", _drug(tried), (why,))
-    made.stale.append(Stale(f"ended medicine/{tried}", (_drug(tried),), until=(_day(930)[:7],)))
+    made.gold("tried", drug_names(tried), (*marks, why))
+    made.gold("why stopped", drug_names(tried), (why,))
+    made.stale.append(Stale(f"ended medicine/{tried}", (drug_names(tried),), until=(day_ago(930)[:7],)))
     made.words |= {
         "changed": changed,
         "stopped": stopped,
@@ -427,10 +189,10 @@ def _medicines(made: Chart, chance: random.Random, drugs: Sequence[str], pairs: 
 
 def _allergies(made: Chart, chance: random.Random) -> None:
     allergen = chance.choice(["peanut", "bee-venom", "latex", "egg"])
-    _allergy(made, allergen, chance.choice(["anaphylaxis", "dyspnea"]), 1500)
-    _allergy(made, "penicillin", "hives", 700, topic="penicillin")
+    allergy(made, allergen, chance.choice(["anaphylaxis", "dyspnea"]), 1500)
+    allergy(made, "penicillin", "hives", 700, topic="penicillin")
     made.golds["allergies"].append(made.golds["penicillin"][0])
-    _no_known(made, 900)
+    no_known(made, 900)
     made.conflict("allergy or none", "penicillin", [("penicillin",)], [NONE_KNOWN])
     made.words["allergen"] = allergen.replace("-", " ")
 
@@ -450,38 +212,38 @@ def _rest(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, str]], 
                 "subscriberId": member,
                 "beneficiary": {"reference": "Patient/p"},
                 "payor": [{"display": payor}],
-                "period": {"start": _day(start), "end": _day(end)},
+                "period": {"start": day_ago(start), "end": day_ago(end)},
             },
         )
     made.gold("coverage", (new,))
     made.gold("member", (new,), (number,))
-    made.stale.append(Stale("old coverage", ((old,),), until=(_day(400)[:7],)))
+    made.stale.append(Stale("old coverage", ((old,),), until=(day_ago(400)[:7],)))
     made.put(
         HOSPITAL,
         {"resourceType": "CareTeam", "status": "active", "participant": [{"role": [{"text": role}],
          "member": {"display": f"Dr. {doctor}"}}]},
     )  # fmt: skip
     made.gold("team", (doctor,))
-    order = chance.choice(ORDERS)
+    wanted = chance.choice(ORDERS)
     reason = pairs[3][1]
     made.put(
         PRACTICE,
-        {"resourceType": "ServiceRequest", "status": "active", "intent": "order", "code": {"text": order},
-         "authoredOn": _day(9), **_reason(reason)},
+        {"resourceType": "ServiceRequest", "status": "active", "intent": "order", "code": {"text": wanted},
+         "authoredOn": day_ago(9), **because(reason)},
     )  # fmt: skip
-    made.gold("order", (order,))
-    made.words["order"] = order
+    made.gold("order", (wanted,))
+    made.words["order"] = wanted
     made.gold("order reason", SHORT[reason])
     visit = chance.choice(["Cardiology follow-up", "Diabetes review", "Wound check"])
     for status, days, start in (("cancelled", 30, 3), ("booked", 5, -9)):
         kind = "Eye clinic" if status == "cancelled" else visit
         made.put(
             PRACTICE,
-            {"resourceType": "Appointment", "status": status, "serviceType": [{"text": kind}], "created": _day(days),
-             "description": kind, "start": f"{_day(start)}T10:30:00Z", "end": f"{_day(start)}T11:00:00Z",
+            {"resourceType": "Appointment", "status": status, "serviceType": [{"text": kind}], "created": day_ago(days),
+             "description": kind, "start": f"{day_ago(start)}T10:30:00Z", "end": f"{day_ago(start)}T11:00:00Z",
              "participant": [{"actor": {"reference": "Patient/p"}, "status": "accepted"}]},
         )  # fmt: skip
-    made.gold("appointment", (visit,), (_day(-9),))
+    made.gold("appointment", (visit,), (day_ago(-9),))
     made.stale.append(Stale("cancelled appointment", (("eye clinic",),)))
     made.words["visit"] = visit
     goal = chance.choice(GOALS)
@@ -499,17 +261,17 @@ def _rest(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, str]], 
     procedure = row("procedures", chance.choice(["colonoscopy", "appendectomy"]))
     made.put(
         HOSPITAL,
-        {"resourceType": "Procedure", "status": "completed", "performedDateTime": _day(333),
+        {"resourceType": "Procedure", "status": "completed", "performedDateTime": day_ago(333),
          "code": coded("SCT", procedure["snomed"], procedure["name"])},
     )  # fmt: skip
-    made.gold("procedure", (procedure["key"],), (_day(333)[:7],))
+    made.gold("procedure", (procedure["key"],), (day_ago(333)[:7],))
     made.words["procedure"] = procedure["key"]
     stay = chance.choice(["Acute shortness of breath", "Fall at home", "Urinary tract infection"])
     made.put(
         HOSPITAL,
         {"resourceType": "Encounter", "status": "in-progress", "type": [{"text": "Inpatient stay"}],
          "class": {"system": "http://terminology.hl7.org/CodeSystem/v3-ActCode", "code": "IMP"},
-         "period": {"start": f"{_day(4)}T11:00:00Z"}, "reasonCode": [{"text": stay}]},
+         "period": {"start": f"{day_ago(4)}T11:00:00Z"}, "reasonCode": [{"text": stay}]},
     )  # fmt: skip
     made.gold("stay", (stay,))
     relative, relation = chance.choice([("MTH", "mother"), ("FTH", "father")])
@@ -527,21 +289,21 @@ def _rest(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, str]], 
     for text, days in (("Smokes tobacco daily", 3600), ("Former smoker", 100)):
         made.put(
             PRACTICE,
-            {"resourceType": "Observation", "status": "final", "effectiveDateTime": _day(days),
-             "category": [_one("http://terminology.hl7.org/CodeSystem/observation-category", "social-history")],
+            {"resourceType": "Observation", "status": "final", "effectiveDateTime": day_ago(days),
+             "category": [one("http://terminology.hl7.org/CodeSystem/observation-category", "social-history")],
              "code": coded("LNC", smoking.code, smoking.name), "valueCodeableConcept": {"text": text}},
         )  # fmt: skip
     former = ("former smoker", "ex smoker", "former smoking")
     made.gold("smoking", former)
     daily: Words = (("smokes tobacco daily",),)
-    made.stale.append(Stale("older smoking", daily, (former,), (_day(3600)[:7],), dated=True))
+    made.stale.append(Stale("older smoking", daily, (former,), (day_ago(3600)[:7],), dated=True))
 
 
 def _adult_talk(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, str]]) -> None:
     drug = made.words["stopped"]
     symptom, symptom_words = chance.choice(SYMPTOMS)
     effect, effect_words = chance.choice(EFFECTS)
-    first, second = _days(40), _days(2)
+    first, second = ago(40), ago(2)
 
     def said(at: datetime, *ways: str) -> None:
         made.talk.append(Said("spring" if at == first else "today", at, "patient", chance.choice(ways)))
@@ -591,7 +353,7 @@ def _adult_talk(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, s
     made.words["symptom"] = symptom
     taken = made.words["plain"]
     said(second, f"The {taken} gives me {effect}.", f"I get {effect} from the {taken}.")
-    made.gold("side effect", _drug(taken), effect_words)
+    made.gold("side effect", drug_names(taken), effect_words)
     said(
         second,
         "I read best in large print and short sentences.",
@@ -602,19 +364,19 @@ def _adult_talk(made: Chart, chance: random.Random, pairs: Sequence[tuple[str, s
 
 def _child(made: Chart, chance: random.Random) -> None:
     for key in chance.sample(["asthma", "allergic-rhinitis", "epilepsy"], 2):
-        _condition(made, key, chance.randint(300, 900))
-    _condition(made, "otitis-media", 400, status="resolved")
-    _condition(made, "psoriasis", 500, verified="entered-in-error")
-    _order(made, "diphenhydramine", 25, 60)
-    made.gold("medicines", _drug("diphenhydramine"), ("25 mg",))
+        condition(made, key, chance.randint(300, 900))
+    condition(made, "otitis-media", 400, status="resolved")
+    condition(made, "psoriasis", 500, verified="entered-in-error")
+    order(made, "diphenhydramine", 25, 60)
+    made.gold("medicines", drug_names("diphenhydramine"), ("25 mg",))
     weights = sorted(_three(chance, 15, 32), key=float, reverse=True)
-    _series(made, "body-weight", list(zip(weights, (15, 200, 420), strict=True)))
+    series(made, "body-weight", list(zip(weights, (15, 200, 420), strict=True)))
     allergen = chance.choice(["peanut", "egg", "bee-venom"])
-    _allergy(made, allergen, chance.choice(["anaphylaxis", "hives"]), 300)
+    allergy(made, allergen, chance.choice(["anaphylaxis", "hives"]), 300)
     made.words["allergen"] = allergen.replace("-", " ")
-    _no_known(made, 700)
+    no_known(made, 700)
     said_reaction = chance.choice(["hives", "a rash"])
-    at = _days(3)
+    at = ago(3)
     made.talk.append(
         Said(
             "today",
@@ -647,7 +409,7 @@ def _child(made: Chart, chance: random.Random) -> None:
         line = row("vaccines", key)
         made.put(
             PRACTICE,
-            {"resourceType": "Immunization", "status": "completed", "occurrenceDateTime": _day(days),
+            {"resourceType": "Immunization", "status": "completed", "occurrenceDateTime": day_ago(days),
              "patient": {"reference": "Patient/p"}, "vaccineCode": coded("CVX", line["cvx"], line["name"])},
         )  # fmt: skip
         names = (line["name"], key, {"mmr": "measles", "varicella": "chickenpox"}.get(key, key))
@@ -673,15 +435,15 @@ def _distractors(made: Chart, chance: random.Random) -> None:
             {"resourceType": "Encounter", "status": "finished",
              "class": {"system": "http://terminology.hl7.org/CodeSystem/v3-ActCode", "code": "AMB"},
              "type": [{"text": chance.choice(["Check-up", "Nurse visit", "Telephone visit", "Vaccination visit"])}],
-             "period": {"start": f"{_day(days)}T09:00:00Z", "end": f"{_day(days)}T09:20:00Z"}},
+             "period": {"start": f"{day_ago(days)}T09:00:00Z", "end": f"{day_ago(days)}T09:20:00Z"}},
         )  # fmt: skip
     for key, low, high in NOISE:
         for _ in range(25):
             made.put(
                 chance.choice([HOSPITAL, PRACTICE]),
-                _result(row("analytes", key), str(chance.randint(low, high)), chance.randint(1, 2000)),
+                result(row("analytes", key), str(chance.randint(low, high)), chance.randint(1, 2000)),
             )
     speaker = "caregiver" if made.child else "patient"
     for number, text in enumerate(chance.sample(SMALL_TALK, len(SMALL_TALK))):
-        at = _days(3 if made.child else 2 if number % 2 else 40)
+        at = ago(3 if made.child else 2 if number % 2 else 40)
         made.talk.append(Said("today" if made.child or number % 2 else "spring", at, speaker, text))

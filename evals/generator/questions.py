@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evals.generator import tables
-from evals.generator.charts import Chart, Gold, chart
+from evals.generator.chart_items import Chart, Gold
+from evals.generator.charts import chart
 
 
 @dataclass(frozen=True)

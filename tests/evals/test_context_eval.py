@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from evals.generator import tables
-from evals.generator.charts import Gold, Stale, chart
+from evals.generator.chart_items import Gold, Stale
+from evals.generator.charts import chart
 from evals.generator.questions import charts, part_of, questions
 
 from evals import context
