@@ -107,7 +107,7 @@ def _relearn(
     for lesson in lessons:
         subject, id = lesson.subject, _id(shelves, lesson)
         kept.add((subject, id))
-        if id in store.refused_entries(subject):
+        if id in store.refused_entries(subject) or store.erased_entry(subject, id) is not None:
             continue
         held = [each for each in shelves.versions(subject) if each.id == id]
         last = held[-1] if held else None

@@ -71,7 +71,7 @@ def forgotten(held: Held, receipts: Iterable[Receipt], kind: Erasable, id: str, 
             return _and_what_is_about(
                 held, Forgotten(kind=kind, id=id, memories=frozenset({id}), cited=frozenset({id})), [memory.quote]
             )
-        case Erasable.PATIENT:
+        case Erasable.PATIENT | Erasable.ORGANIZATION | Erasable.OPERATOR | Erasable.AGENT | Erasable.ENTRY:
             raise NotFound(what="part of a patient", id=id)
 
 

@@ -19,15 +19,19 @@ class Erasable(StrEnum):
     SESSION = "session"
     MESSAGE = "message"
     MEMORY = "memory"
+    ORGANIZATION = "organization"
+    OPERATOR = "operator"
+    AGENT = "agent"
+    ENTRY = "entry"
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of an erasure, signed; without content, and without any id of what was erased.
 
-    `mark` is a keyed hash of what was erased, `person` of the patient's id, `registration` of the patient as it was
-    registered then: without the installation's key nothing can be guessed from them. `counts` says how much was deleted
-    of what, by table, sorted. One that `allows` another takes nothing away: it is the explicit word by which what was
-    erased may be sent again. `key` and `signature` (Ed25519, hex) as those of a checkpoint.
+    `mark` is a keyed hash of what was erased, `person` of the id of whom it was held, `registration` of the same as it
+    was registered then: without the installation's key nothing can be guessed from them. `counts` says how much was
+    deleted of what, by table, sorted. One that `allows` another takes nothing away: it is the explicit word by which
+    what was erased may be sent again. `key` and `signature` (Ed25519, hex) as those of a checkpoint.
     """
 
     id: str

@@ -27,6 +27,7 @@ from iamata.ports import Accepted, KeyStore, Work
 from iamata.store import (
     accepting,
     archiving,
+    clearing,
     codec,
     erasing,
     forming,
@@ -197,6 +198,9 @@ class DatabaseStore:
         parts = []
         for entry in self._ledger.to_replay():
             if entry.allows:
+                self._replayed(entry)
+            elif entry.kind in clearing.KINDS:
+                clearing.replay(self._database, self.keys, self._random_bytes, self._ledger, entry)
                 self._replayed(entry)
             elif entry.kind is not Erasable.PATIENT:
                 parts.append(entry)
@@ -390,6 +394,26 @@ class DatabaseStore:
     def subject_version(self, subject: Subject) -> int:
         return knowledge.version(self._database, subject)
 
+    def subject_state(self, subject: Subject) -> tuple[int, bytes]:
+        return knowledge.registration(self._database, subject)
+
+    def erase_subject(self, subject: Subject, now: datetime, by: str) -> Erasure | None:
+        return clearing.erase_subject(self._database, self.keys, self._random_bytes, self._ledger, subject, now, by)
+
+    def erase_entry(self, subject: Subject, entry: str, now: datetime, by: str) -> Erasure:
+        return clearing.erase_entry(
+            self._database, self.keys, self._random_bytes, self._ledger, subject, entry, now, by
+        )
+
+    def erased_subject(self, subject: Subject) -> Erasure | None:
+        return clearing.erased_subject(self._database, self._ledger, subject)
+
+    def erased_entry(self, subject: Subject, entry: str) -> Erasure | None:
+        return clearing.erased_entry(self._database, self._ledger, subject, entry)
+
+    def look_subject(self, subject: Subject, words: Sequence[str], beginnings: Sequence[bytes] | None = None) -> Looked:
+        return searching.look_subject(self._database, self._sealer(str(subject)), subject, words, beginnings)
+
     def subjects(self) -> list[Subject]:
         return knowledge.subjects(self._database)
 
@@ -402,7 +426,15 @@ class DatabaseStore:
     def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:
         archive = archiving.Archive(file)
         archive.check()
-        return taking_in.take_in(self._database, self.keys, self._random_bytes, archive, now, even_erased=even_erased)
+        return taking_in.take_in(
+            self._database,
+            self.keys,
+            self._random_bytes,
+            archive,
+            now,
+            even_erased=even_erased,
+            was_erased=lambda subject, entry: self.erased_entry(subject, entry) is not None,
+        )
 
     def _every_patient(self) -> Iterator[str]:
         offset = 0
