@@ -407,6 +407,9 @@ class Store(Protocol):
         nothing is taken in."""
 
     # contexts, by reference
+    def contexts_kept(self, patient: str) -> list[tuple[str, datetime]]:
+        """The ids of the contexts that were given out of this patient, and when, by id."""
+
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...
     def context(self, patient: str, context: str) -> bytes | None: ...
 

@@ -29,7 +29,8 @@ from iamata.policy.view import sees_all
 _TRIES = 20
 _ALL = 1_000_000
 _NOT_TOLD = "not told here"
-_PARTS = frozenset({Erasable.DOCUMENT, Erasable.SESSION, Erasable.MESSAGE, Erasable.MEMORY})
+_FOR_WHO_SEES_ALL = frozenset({Erasable.INFERENCE, Erasable.CONTEXT, Erasable.TOOL_CALL})
+_PARTS = _FOR_WHO_SEES_ALL | {Erasable.DOCUMENT, Erasable.SESSION, Erasable.MESSAGE, Erasable.MEMORY}
 
 
 class Forgetting(Clearing, Talking, Reading):
@@ -55,10 +56,10 @@ class Forgetting(Clearing, Talking, Reading):
         return erased and _told(erased, access)
 
     def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
-        """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
-        statements, memories, inferences, rulings and contexts that cite it. The signed receipt. Irreversible; also a
-        read with an earlier `known_at` shows it no more. Where recorded calls go with it, what was learned from the
-        patient is learned anew.
+        """Erase one document, session, message, memory, inference, context or recorded tool call of the patient, with
+        everything that rests on it alone: bytes, statements, memories, inferences, rulings and contexts that cite it.
+        The signed receipt. Irreversible; also a read with an earlier `known_at` shows it no more. Where recorded calls
+        go with it, what was learned from the patient is learned anew.
 
         An erased message stays in its session as a turn without words. Raises NotFound (Gone if it was erased before),
         Conflict while a legal hold stands on the patient.
@@ -68,6 +69,8 @@ class Forgetting(Clearing, Talking, Reading):
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
         if kind not in _PARTS:
             raise BadInput(f"{kind} is nothing of a patient's: see `delete_subject` and `erase_entry`", place="kind")
+        if kind in _FOR_WHO_SEES_ALL and not sees_all(access):  # what it holds may be hidden, and its id says nothing
+            raise NotFound(what=kind, id=id)
         if shown.is_hidden(self._graphs.held(patient), id, self._graphs.seen(patient, access).hidden):
             raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"

@@ -31,6 +31,7 @@ from iamata.model.entry import (
     in_force,
     known_by,
 )
+from iamata.model.erasure import Erasable
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.reading import Explanation
 from iamata.model.scope import Scope, Subject
@@ -307,6 +308,8 @@ class Knowing(Door):
 
     def _missing_entry(self, subject: Subject, id: str, held: Sequence[Entry], access: Access) -> NotFound:
         """Why an entry is not there. Who does not see everything is not told what is gone from what is hidden."""
+        if subject.scope is Scope.PATIENT and not held and not self._of(subject, id):
+            return self._absent(subject.id, Erasable.INFERENCE, id, access)
         if subject.scope is Scope.PATIENT and sees_all(access) and not held and self._of(subject, id):
             return Gone(f"entry {id!r} is gone: what it rests on was retracted or refused", what="entry", id=id)
         if subject.scope is not Scope.PATIENT and not held and self._store.erased_entry(subject, id) is not None:
@@ -332,12 +335,16 @@ class Knowing(Door):
     def _check_erased(self, made: Entry, held: Sequence[Entry]) -> None:
         """Raises Gone for an entry that was erased by itself. Its subject, if that was, begins anew with this one."""
         subject = made.subject
-        if held or subject.scope is Scope.PATIENT or self._store.erased_entry(subject, made.id) is None:
+        if held:
             return
-        if self._store.erased_subject(subject) is None:
-            raise Gone(
-                "this entry was erased; what is written again after that needs another id", what="entry", id=made.id
-            )
+        if subject.scope is Scope.PATIENT:
+            erased = self._store.erased(subject.id, Erasable.INFERENCE, made.id) is not None
+        else:
+            by_itself = self._store.erased_subject(subject) is None
+            erased = by_itself and self._store.erased_entry(subject, made.id) is not None
+        if erased:
+            why = "this entry was erased; what is written again after that needs another id"
+            raise Gone(why, what="entry", id=made.id)
 
     def _drafted(self, draft: EntryDraft, access: Access, document: str = "", bases: tuple[Basis, ...] = ()) -> Entry:
         """The first version of a draft. Its own content names it where its writer does not, so that a repeat is known;

@@ -19,6 +19,9 @@ class Erasable(StrEnum):
     SESSION = "session"
     MESSAGE = "message"
     MEMORY = "memory"
+    INFERENCE = "inference"
+    CONTEXT = "context"
+    TOOL_CALL = "tool-call"
     ORGANIZATION = "organization"
     OPERATOR = "operator"
     AGENT = "agent"
@@ -100,7 +103,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that is no longer to be kept: since when its period ran, when it ended, by which rule of the policy and
-    from which source. `held` are the legal holds that keep it all the same."""
+    from which source. Of an organization, operator or agent `patient` is empty, and `subject` says whose it is. `held`
+    are the legal holds that keep it all the same."""
 
     patient: str
     kind: Erasable
@@ -110,6 +114,7 @@ class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str
     source: str
     held: tuple[str, ...] = ()
+    subject: str = ""
 
     def __post_init__(self) -> None:
         check_aware("since", self.since)

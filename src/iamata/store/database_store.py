@@ -233,11 +233,15 @@ class DatabaseStore:
             Erasable.SESSION: "sessions",
             Erasable.MESSAGE: "look_messages",
             Erasable.MEMORY: "look_memories",
+            Erasable.INFERENCE: "inferences",
+            Erasable.CONTEXT: "context_bodies",
+            Erasable.TOOL_CALL: "call_bodies",
         }
         with self._database.reading() as tx:
             rows = tx.rows(names[entry.kind], patient=patient)
         marks = self._ledger.marks
-        return [row[0] for row in rows if marks.item(entry.registration, entry.kind, row[0]) == entry.mark]
+        ids = dict.fromkeys(row[0] for row in rows)
+        return [id for id in ids if marks.item(entry.registration, entry.kind, id) == entry.mark]
 
     def _replayed(self, entry: Erasure) -> None:
         with self._database.writing() as tx:
@@ -443,6 +447,10 @@ class DatabaseStore:
             offset += len(page)
 
     # contexts, by reference
+    def contexts_kept(self, patient: str) -> list[tuple[str, datetime]]:
+        with self._database.reading() as tx:
+            return [(id, codec.moment_of(at)) for id, at in tx.rows("context_times", patient=patient)]
+
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None:
         key = self.keys.get(patient)
         if key is None:

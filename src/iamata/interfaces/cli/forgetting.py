@@ -26,7 +26,8 @@ def erase(
     kind: Annotated[
         Erasable,
         typer.Argument(
-            help="What: patient, document, session, message or memory; organization, operator, agent or entry."
+            help="What: patient, document, session, message, memory, inference, context or tool-call; organization, "
+            "operator, agent or entry."
         ),
     ],
     whose: Annotated[
@@ -37,7 +38,7 @@ def erase(
             show_default=False,
         ),
     ],
-    id: Annotated[str, typer.Argument(metavar="[ID]", help="Which document, session, message, memory or entry.")] = "",
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="Which document, session … or entry.")] = "",
     prove: Annotated[bool, typer.Option("--prove", help="Search for it before and after, and say what was found.")] = (
         False
     ),
