@@ -41,7 +41,8 @@ from iamata.store import (
     taking_in,
     talk,
 )
-from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
+from iamata.store.auditing import AUDIT_KEY_NAME, PACE_S, AuditLog
+from iamata.store.checkpoints import KeptCheckpoint
 from iamata.store.database import Database, Transaction
 from iamata.store.erasing import Going
 from iamata.store.ledger import Ledger
@@ -56,7 +57,8 @@ class DatabaseStore:
     `keys` is the key store, for those who make ids. `random_bytes` gives nonces and the name of this process's audit
     chain; it must not repeat itself. `erasures` is the file of the ledger of erasures: patients of whom it says that
     they were erased are erased again here, should a backup have brought them back; parts of patients are for the engine
-    (`to_replay`).
+    (`to_replay`). `checkpoints` is the file of the newest checkpoint of the audit log, made every `checkpoint_s`
+    seconds while records come (0: never).
     """
 
     def __init__(
@@ -66,6 +68,8 @@ class DatabaseStore:
         random_bytes: Callable[[int], bytes] = os.urandom,
         *,
         erasures: Path | None = None,
+        checkpoints: Path | None = None,
+        checkpoint_s: float = PACE_S,
     ) -> None:
         self.keys = keys
         self._database = database
@@ -73,7 +77,8 @@ class DatabaseStore:
         database.migrate(migrations())
         knowledge.seal_plain(database, keys, random_bytes)
         key = keys.get_or_create(AUDIT_KEY_NAME)
-        self._audit = AuditLog(database, key, random_bytes(16).hex())
+        kept = KeptCheckpoint(checkpoints) if checkpoints is not None else None
+        self._audit = AuditLog(database, key, random_bytes(16).hex(), kept=kept, pace_s=checkpoint_s)
         self._ledger = Ledger(database, key, self._audit.signer, erasures)
         self._parts_to_replay = self._replay_patients()
 
