@@ -372,6 +372,26 @@ class Store(Protocol):
     def subject_version(self, subject: Subject) -> int:
         """How often the entries of the subject have changed; 0 if nothing is held of it."""
 
+    def subject_state(self, subject: Subject) -> tuple[int, bytes]:
+        """As `subject_version`, and what tells the subject from one of the same id that was erased."""
+
+    def erase_subject(self, subject: Subject, now: datetime, by: str) -> Erasure | None:
+        """Delete everything held of an organization, operator or agent and destroy its key: the signed receipt; None if
+        nothing is held of it."""
+
+    def erase_entry(self, subject: Subject, entry: str, now: datetime, by: str) -> Erasure:
+        """Delete every version of one entry of theirs, with the files that no other entry came from and what people
+        said of it. Raises NotFound."""
+
+    def erased_subject(self, subject: Subject) -> Erasure | None:
+        """The erasure of this subject; None if it was not erased, or something is held of it again."""
+
+    def erased_entry(self, subject: Subject, entry: str) -> Erasure | None:
+        """The erasure of this entry, or else that of its subject; None if it was not erased."""
+
+    def look_subject(self, subject: Subject, words: Sequence[str], beginnings: Sequence[bytes] | None = None) -> Any:
+        """As `look`, in everything held of an organization, operator or agent."""
+
     def subjects(self) -> list[Subject]:
         """Organizations, operators and agents of which entries are held, by scope and id."""
 
@@ -387,6 +407,9 @@ class Store(Protocol):
         nothing is taken in."""
 
     # contexts, by reference
+    def contexts_kept(self, patient: str) -> list[tuple[str, datetime]]:
+        """The ids of the contexts that were given out of this patient, and when, by id."""
+
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...
     def context(self, patient: str, context: str) -> bytes | None: ...
 

@@ -33,6 +33,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     - `terminology` (IAMATA_TERMINOLOGY): the folder of terminologies that `iamata terminology load` compiled. Default:
       beside an SQLite database, named like it with `.terminology`; for PostgreSQL none, until it is given.
     - `retention` (IAMATA_RETENTION): the file of the retention policy (TOML). Empty: nothing has a period.
+    - `audit_checkpoint_s` (IAMATA_AUDIT_CHECKPOINT_S): how often the audit log signs a checkpoint of itself while
+      records come, in seconds; so much of it could be cut off unseen. 0: never.
     - `policy` (IAMATA_POLICY): the file of this installation's access policy, in place of the packaged one.
     - `auth_issuer` (IAMATA_AUTH_ISSUER): who issues tokens, exactly as their `iss` says. With it every request needs a
       token, also from this machine; without it there are none. Needs `iamata[auth]`, and the next two.
@@ -86,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log_level: str = "info"
     terminology: str = ""
     retention: str = ""
+    audit_checkpoint_s: float = 60.0
     policy: str = ""
     auth_issuer: str = ""
     auth_audience: str = ""
@@ -121,6 +124,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue("max_body_mb (IAMATA_MAX_BODY_MB) is 1 or more")
         if self.max_wait_s < 0 or self.idle_s <= 0:
             raise InvalidValue("max_wait_s (IAMATA_MAX_WAIT_S) is 0 or more, idle_s (IAMATA_IDLE_S) more than 0")
+        if self.audit_checkpoint_s < 0:
+            raise InvalidValue("audit_checkpoint_s (IAMATA_AUDIT_CHECKPOINT_S) is 0 or more")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise InvalidValue("log_level (IAMATA_LOG_LEVEL) is debug, info, warning or error")
         named = [bool(each) for each in (self.auth_issuer, self.listed("auth_audience"), self.auth_jwks_url)]

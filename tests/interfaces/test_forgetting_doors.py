@@ -154,3 +154,26 @@ def test_retention_is_previewed_and_applied_over_http(engine: Engine, http: http
     assert done["kept"] == []
     assert http.get("/v1/patients/p/sessions/s").status_code == 410
     assert http.get("/v1/retention/preview", params={"patientId": "nobody"}).status_code == 404
+
+
+def test_an_organization_and_an_entry_are_erased_over_http_and_by_command(
+    engine: Engine, http: httpx.Client, tmp_path: Path
+) -> None:
+    body = {"kind": "guideline", "title": "T", "text": CANARY}
+    one = http.post("/v1/organizations/clinic/entries", json=body).json()["id"]
+    answer = http.delete(f"/v1/organizations/clinic/entries/{one}")
+    assert (answer.status_code, answer.headers["Iamata-Erasure"][:3]) == (204, "er_")
+    again = http.delete(f"/v1/organizations/clinic/entries/{one}")
+    assert (again.status_code, again.json()["type"]) == (410, "NOT_FOUND")
+    two = http.post("/v1/organizations/clinic/entries", json={**body, "text": f"{CANARY} two"}).json()["id"]
+    told = iamata(tmp_path, "erase", "entry", "organization/clinic", two, "--yes")
+    assert (told.exit_code, CANARY in told.output) == (0, False)
+    assert "entry erased: 1 entry versions" in " ".join(told.output.split())
+    http.post("/v1/organizations/clinic/entries", json={**body, "text": f"{CANARY} three"})
+    told = iamata(tmp_path, "erase", "organization", "clinic", "--yes", "--json")
+    assert json.loads(told.stdout)["erasure"]["counts"] == {"entry_versions": 1, "subjects": 1}
+    gone = http.delete("/v1/organizations/clinic")
+    assert (gone.status_code, "Iamata-Erasure" in gone.headers) == (204, False)
+    assert "There is no organization clinic" in iamata(tmp_path, "erase", "organization", "clinic", "--yes").output
+    assert iamata(tmp_path, "erase", "agent", "bot", "--prove", "--yes").exit_code == 2
+    assert http.delete("/v1/patients/p/entries/et_x").status_code == 400

@@ -315,6 +315,8 @@ ROUTES = {
     "get /v1/{subjects}/{subject_id}/entries/{entry_id}",
     "post /v1/{subjects}/{subject_id}/entries/{entry_id}/retirement",
     "post /v1/{subjects}/{subject_id}/entries/{entry_id}/refusal",
+    "delete /v1/{subjects}/{subject_id}/entries/{entry_id}",
+    "delete /v1/{subjects}/{subject_id}",
     "post /v1/learn",
     "get /v1/{subjects}/{subject_id}/documents/{document_id}/content",
     "get /v1/{subjects}/{subject_id}/vfs",

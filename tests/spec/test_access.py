@@ -69,6 +69,8 @@ WRITES = {
     "export_archive",
     "import_archive",
     "erase",
+    "delete_subject",
+    "erase_entry",
     "prove_erasure",
     "set_hold",
     "lift_hold",
@@ -611,6 +613,8 @@ def test_a_principal_that_may_not_write_writes_nothing(engine: Engine) -> None:
         "ingest_entry": lambda: engine.ingest_entry(
             EntryDraft(subject=CLINIC, kind=EntryKind.POLICY, title="T"), b"Text.", access=access
         ),
+        "delete_subject": lambda: engine.delete_subject(CLINIC, access=access),
+        "erase_entry": lambda: engine.erase_entry(CLINIC, "e", access=access),
         "retire_entry": lambda: engine.retire_entry(CLINIC, "e", access=access),
         "refuse_entry": lambda: engine.refuse_entry(CLINIC, "e", access=access),
         "learn": lambda: engine.learn(access=access),

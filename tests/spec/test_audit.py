@@ -182,6 +182,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "policy": (lambda e, a: e.policy(access=a), ""),
     "explain_policy": (lambda e, a: e.explain_policy("operator/x", "read", patient("p"), access=a), "patient/p"),
     "retire_entry": (lambda e, a: e.retire_entry(CLINIC, "e", reason=CANARY, access=a), "organization/clinic"),
+    "erase_entry": (lambda e, a: e.erase_entry(CLINIC, a_written_entry(e), access=a), "organization/clinic"),
     "reread": (lambda e, a: e.reread("p", access=a), "patient/p"),
     "retract": (lambda e, a: e.retract("p", CANARY, access=a), "patient/p"),
     "export_fhir": (lambda e, a: e.export_fhir("p", access=a), "patient/p"),
@@ -189,6 +190,7 @@ VERBS: dict[str, tuple[Call, str]] = {
     "export_archive": (lambda e, a: e.export_archive(io.BytesIO(), "p", access=a), "patient/p"),
     "import_archive": (lambda e, a: e.import_archive(an_archive(e), access=a), ""),
     "delete_patient": (lambda e, a: e.delete_patient("p", access=a), "patient/p"),
+    "delete_subject": (lambda e, a: e.delete_subject(BOT, access=a), "agent/bot"),
 }
 
 
@@ -198,6 +200,13 @@ def only_condition(engine: Engine) -> str:
 
 def a_file(engine: Engine) -> str:
     return next(each.document for each in engine.entries(CLINIC) if each.document)
+
+
+def a_written_entry(engine: Engine) -> str:
+    """One that is written to be erased."""
+    text = f"{CANARY} {len(engine.audit_records(per_page=1000))}"
+    draft = EntryDraft(subject=CLINIC, kind=EntryKind.POLICY, title=CANARY, text=text)
+    return engine.put_entry(draft).id
 
 
 def a_statement(engine: Engine) -> str:
@@ -440,6 +449,6 @@ CLASSES = {
     "break_glass": "break-glass",
     **dict.fromkeys(("audit_records", "audit_checkpoint", "audit_export", "audit_verify"), "audit"),
     **dict.fromkeys(("erasures", "verify_erasure", "retention_preview"), "audit"),
-    **dict.fromkeys(("delete_patient", "erase", "retention_apply"), "erase"),
+    **dict.fromkeys(("delete_patient", "erase", "delete_subject", "erase_entry", "retention_apply"), "erase"),
     **dict.fromkeys(("export_archive", "import_archive"), "move"),
 }

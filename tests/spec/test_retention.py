@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 from spec_patients import HandClock, bundle, condition
 
-from iamata import Engine, Gone, InvalidValue, NotFound, Speaker, Turn
+from iamata import Access, ContextRequest, Engine, Gone, InvalidValue, NotFound, Speaker, Subject, Turn, patient
+from iamata.model.access import PrincipalKind
+from iamata.model.entry import EntryDraft, EntryKind
 from iamata.model.erasure import Erasable
+from iamata.model.scope import Scope
+from iamata.model.session import ToolCall
+from iamata.model.statement import Label
 from iamata.policy.retention import Item, Policy, Rule, read_policy, shipped
 
 OpenEngine = Callable[..., Engine]
@@ -159,13 +164,14 @@ def test_years_end_on_the_same_day_also_of_a_leap_year() -> None:
         (("keep_days = 30", "keep_days = 30\nkeep_years = 1"), "line 11: give one of"),
         (('class = "session"', 'class = "statement"'), "line 11: class is one of"),
         (('attribution = "any"', 'attribution = "nurse"'), "line 11: attribution is one of"),
-        (('scope = "patient"', 'scope = "agent"'), "line 11: only what is of patients"),
+        (('scope = "patient"', 'scope = "clinic"'), "line 11: scope is one of patient"),
+        (('scope = "patient"', 'scope = "agent"'), "line 11: class is one of entry"),
         (('review = "the privacy office"', 'review = "unreviewed"'), "line 11: a rule that nobody reviewed"),
         (('source = "a test"\n', ""), "line 11: source is missing"),
         (("on = true", 'on = "yes"'), "line 11: on is true or false"),
         (("on = true", "on = true\ncolour = 1"), "line 11: a rule has no colour"),
         (('id = "sessionany"', 'id = "documentany"'), "line 11: a rule 'documentany' stands there already"),
-        (('class = "session"', 'class = "document"'), "line 11: another rule for document and any is on"),
+        (('class = "session"', 'class = "document"'), "line 11: another rule for patient, document and any is on"),
         (("on = true", "on = "), "is no TOML.*line 19"),
         (("[[rule]]", "[[rules]]"), "there is no rules in a retention policy"),
     ],
@@ -212,3 +218,123 @@ def test_retention_by_the_command_line(tmp_path: Path, monkeypatch: Any) -> None
     assert json.loads(run("preview", "--json").stdout) == {"due": [], "total": 0}
     file.write_text(rule("document").replace("on = true", "on = 1"), "utf-8")
     assert run("preview").exit_code == 2
+
+
+# ------------------------------------------------------------------------------------- entries and what agents leave
+
+
+BOT = Access(kind=PrincipalKind.AGENT, id="triage", on_behalf_of="dr-lee")
+CLINIC = Subject(Scope.ORGANIZATION, "clinic-a")
+
+
+def left_by_an_agent(engine: Engine) -> tuple[str, str, str]:
+    """An inference, a context and a recorded call about p."""
+    asked = ContextRequest(subjects=(patient("p"),), task="general", budget_tokens=500)
+    fact = next(iter(engine.graph("p").facts))
+    draft = EntryDraft(
+        subject=patient("p"), kind=EntryKind.INFERENCE, title="T", text="It follows.", derived_from=(fact,)
+    )
+    made, context = engine.put_entry(draft, access=BOT), engine.context(asked)
+    engine.record_calls("p", "s", [ToolCall("read", "{}", "nothing")], access=BOT)
+    [call] = engine.tool_calls("p", "s")
+    return made.id, context.id, call.id
+
+
+def test_inferences_contexts_and_tool_calls_have_periods_of_their_own(filled: Engine, clock: HandClock) -> None:
+    inference, context, call = left_by_an_agent(filled)
+    clock.wait(days=20)
+    rules = [rule("inference", "agent-reported", days=10), rule("context", days=10), rule("tool-call", days=10)]
+    with_policy(filled, *rules)
+    previewed = [(each.kind.value, each.id) for each in filled.retention_preview()]
+    assert previewed == [("context", context), ("inference", inference), ("tool-call", call)]
+    before = filled.graph("p").hash
+    done = filled.retention_apply()
+    assert sorted(each.kind.value for each in done.erased) == ["context", "inference", "tool-call"]
+    assert [dict(each.counts)[table] for each, table in zip(done.erased, KEPT_IN, strict=True)] == [1, 1, 1]
+    assert (due(filled), filled.inferences("p"), filled.tool_calls("p", "s")) == ([], [], [])
+    assert filled.graph("p").hash == before
+    with pytest.raises(NotFound):
+        filled.explain("p", f"{context}[1]")
+    with pytest.raises(Gone):
+        filled.entry(patient("p"), inference)
+    for kind, id in ((Erasable.CONTEXT, context), (Erasable.TOOL_CALL, call), (Erasable.INFERENCE, inference)):
+        with pytest.raises(Gone):
+            filled.erase("p", kind, id)
+    with pytest.raises(Gone):
+        left_by_an_agent(filled)
+
+
+KEPT_IN = ("contexts", "inferences", "tool_calls")
+
+
+def test_what_an_agent_left_is_not_due_before_its_period_ends_or_under_another_attribution(
+    filled: Engine, clock: HandClock
+) -> None:
+    left_by_an_agent(filled)
+    clock.wait(days=9)
+    rules = [rule(each, days=10) for each in ("inference", "context", "tool-call")]
+    with_policy(filled, *rules)
+    assert due(filled) == []
+    clock.wait(days=2)
+    assert len(due(filled)) == 3
+    with_policy(filled, *(rule(each, "user-reported", days=1) for each in ("inference", "context", "tool-call")))
+    assert due(filled) == []
+
+
+def test_a_hold_keeps_what_an_agent_left(filled: Engine, clock: HandClock) -> None:
+    left_by_an_agent(filled)
+    clock.wait(days=20)
+    with_policy(filled, rule("context", days=1))
+    filled.set_hold("p", "a claim")
+    done = filled.retention_apply()
+    assert (done.erased, [each.kind.value for each in done.kept]) == ((), ["context"])
+
+
+def test_a_reader_from_whom_something_is_withheld_erases_none_of_it(filled: Engine) -> None:
+    inference, context, call = left_by_an_agent(filled)
+    reader = Access(
+        kind=PrincipalKind.OPERATOR, id="clerk", roles=("privacy-officer",), withheld=frozenset({Label("s", "R")})
+    )
+    for kind, id in ((Erasable.CONTEXT, context), (Erasable.TOOL_CALL, call), (Erasable.INFERENCE, inference)):
+        with pytest.raises(NotFound) as refusal:
+            filled.erase("p", kind, id, access=reader)
+        assert not isinstance(refusal.value, Gone)
+    assert len(filled.tool_calls("p", "s")) == 1
+
+
+def of_scope(scope: str, attribution: str = "any", days: int = 30) -> str:
+    return rule("entry", attribution, days=days, id=f"{scope}{attribution}").replace('"patient"', f'"{scope}"', 1)
+
+
+def test_retired_entries_go_by_the_rule_of_their_scope_and_what_is_in_force_stays(
+    engine: Engine, clock: HandClock
+) -> None:
+    held = {}
+    for scope, kind in (
+        (Scope.ORGANIZATION, EntryKind.GUIDELINE),
+        (Scope.OPERATOR, EntryKind.PREFERENCE),
+        (Scope.AGENT, EntryKind.CUE),
+    ):
+        for number in (1, 2):
+            draft = EntryDraft(subject=Subject(scope, "x"), kind=kind, title="T", text=f"Text {number}.")
+            held[scope, number] = engine.put_entry(draft).id
+        engine.retire_entry(Subject(scope, "x"), held[scope, 1])
+    clock.wait(days=20)
+    with_policy(engine, of_scope("organization", days=10), of_scope("agent", "agent-reported", days=30))
+    [entry] = engine.retention_preview()
+    assert (entry.patient, entry.subject, entry.id) == ("", "organization/x", held[Scope.ORGANIZATION, 1])
+    assert engine.retention_preview("p" if engine.put_patient("p") else None) == [], "of one patient there is none"
+    clock.wait(days=20)
+    done = engine.retention_apply()
+    assert [each.by for each in done.erased] == ["retention/agentagent-reported", "retention/organizationany"]
+    for scope, left in ((Scope.ORGANIZATION, 1), (Scope.OPERATOR, 3), (Scope.AGENT, 1)):
+        assert len(engine.entries(Subject(scope, "x"), history=True)) == left
+    with pytest.raises(Gone):
+        engine.entry(Subject(Scope.AGENT, "x"), held[Scope.AGENT, 1])
+    assert len([each for each in engine.audit_records() if each.subject == "agent/x" and each.act == "erase"]) == 1
+
+
+def test_two_rules_for_the_same_class_of_two_scopes_are_not_the_same(engine: Engine) -> None:
+    read_policy(of_scope("organization") + of_scope("agent"), "policy.toml")
+    with pytest.raises(InvalidValue, match="another rule for agent, entry and any"):
+        read_policy(of_scope("agent") + of_scope("agent").replace("agentany", "b"), "policy.toml")

@@ -47,7 +47,7 @@ _WRITES = (
 # How many texts that were given out are remembered in memory, by their hashes.
 _MOST_TOLD = 4096
 _DECIDES = ("rule", "withdraw_ruling", "adjudicate", "refuse_entry")
-_ERASES = ("delete_patient", "erase", "retention_apply", "set_hold", "lift_hold")
+_ERASES = ("delete_patient", "erase", "delete_subject", "erase_entry", "retention_apply", "set_hold", "lift_hold")
 _AUDITS = (
     "audit_records",
     "audit_checkpoint",

@@ -52,15 +52,20 @@ def explained(
         text = _excerpt(store, patient, document, place) if shows(document.id, place) else ""
         return text if clean(text) else ""
 
-    found = explanation.explain(
-        graph,
-        item,
-        address=navigation.address(loaded.tree, item),
-        summary=rendering.line(
-            loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
-        ),
-        excerpt=excerpt,
-    )
+    try:
+        found = explanation.explain(
+            graph,
+            item,
+            address=navigation.address(loaded.tree, item),
+            summary=rendering.line(
+                loaded.tree, item, moment=graph.moment, citations=rendering.Citations.numbers(loaded.tree)
+            ),
+            excerpt=excerpt,
+        )
+    except NotFound:
+        if _cites_erased(store, loaded, cited, item, access, rules):
+            raise Gone(f"entry {item!r} was erased", what="entry", id=item) from None
+        raise
     if graph.resolve(item) is None and item not in graph.statements and item not in graph.memories:
         return found
     weight = assembly.weigh(
@@ -113,6 +118,21 @@ def _cited_entry(
             if id in tree.entries or id in tree.passages:
                 return explained_entry(store, tree, id)
     return None
+
+
+def _cites_erased(store: Store, loaded: Loaded, citation: str, id: str, access: Access, rules: Policy) -> bool:
+    """Did an entry, or a passage of one, stand there that was erased since? For who may read its subject."""
+    context, bracket, _ = citation.partition("[")
+    if not bracket or citation.startswith("/"):
+        return False
+    for each in _reference(store, loaded.graph.subject.id, context)["request"]["subjects"]:
+        subject = msgspec.convert(each, Subject)
+        if subject.scope is Scope.PATIENT or not policy.decide(access, "read", subject, policy=rules).allowed:
+            continue
+        # Only an erasure takes a passage of an entry away.
+        if store.erased_entry(subject, id) is not None or id.startswith("ep_"):
+            return True
+    return False
 
 
 def explained_entry(store: Store, tree: EntryTree, item: str) -> Explanation:

@@ -9,6 +9,7 @@ from contextlib import suppress
 import msgspec
 
 from iamata.engine import shown
+from iamata.engine.clearing import Clearing, both
 from iamata.engine.practising import learn_again
 from iamata.engine.reading import Reading
 from iamata.engine.talking import Talking
@@ -28,9 +29,11 @@ from iamata.policy.view import sees_all
 _TRIES = 20
 _ALL = 1_000_000
 _NOT_TOLD = "not told here"
+_FOR_WHO_SEES_ALL = frozenset({Erasable.INFERENCE, Erasable.CONTEXT, Erasable.TOOL_CALL})
+_PARTS = _FOR_WHO_SEES_ALL | {Erasable.DOCUMENT, Erasable.SESSION, Erasable.MESSAGE, Erasable.MEMORY}
 
 
-class Forgetting(Talking, Reading):
+class Forgetting(Clearing, Talking, Reading):
     """Erasing patients and parts of them, legal holds, the ledger of erasures, and its proof."""
 
     def delete_patient(self, patient: str, *, access: Access | None = None) -> Erasure | None:
@@ -53,10 +56,10 @@ class Forgetting(Talking, Reading):
         return erased and _told(erased, access)
 
     def erase(self, patient: str, kind: Erasable, id: str, *, access: Access | None = None) -> Erasure:
-        """Erase one document, session, message or memory of the patient, with everything that rests on it alone: bytes,
-        statements, memories, inferences, rulings and contexts that cite it. The signed receipt. Irreversible; also a
-        read with an earlier `known_at` shows it no more. Where recorded calls go with it, what was learned from the
-        patient is learned anew.
+        """Erase one document, session, message, memory, inference, context or recorded tool call of the patient, with
+        everything that rests on it alone: bytes, statements, memories, inferences, rulings and contexts that cite it.
+        The signed receipt. Irreversible; also a read with an earlier `known_at` shows it no more. Where recorded calls
+        go with it, what was learned from the patient is learned anew.
 
         An erased message stays in its session as a turn without words. Raises NotFound (Gone if it was erased before),
         Conflict while a legal hold stands on the patient.
@@ -64,6 +67,10 @@ class Forgetting(Talking, Reading):
         access, subject = self._begin("erase", "erase", access, patient_subject(patient))
         if kind is Erasable.PATIENT:
             raise BadInput("a whole patient is erased by `delete_patient`", place="kind")
+        if kind not in _PARTS:
+            raise BadInput(f"{kind} is nothing of a patient's: see `delete_subject` and `erase_entry`", place="kind")
+        if kind in _FOR_WHO_SEES_ALL and not sees_all(access):  # what it holds may be hidden, and its id says nothing
+            raise NotFound(what=kind, id=id)
         if shown.is_hidden(self._graphs.held(patient), id, self._graphs.seen(patient, access).hidden):
             raise NotFound(what=kind, id=id)
         by = f"{access.kind}/{access.id}"
@@ -132,7 +139,8 @@ class Forgetting(Talking, Reading):
 
     def verify_erasure(self, *, access: Access | None = None) -> Proof:
         """Prove it on this database with a patient made for it: a document, a talk, a tool call, a context and a ruling
-        in which a word stands that nobody says are planted, found, erased and found no more. Leaves a receipt."""
+        in which a word stands that nobody says are planted, found, erased and found no more; so with an organization
+        that has an entry, its file and a refusal. What was found is told of both together. Leaves a receipt of each."""
         access, _ = self._begin("verify_erasure", "audit", access, None)
         word = f"canary{self._ids()}"
         patient = f"erasure-check-{self._ids()}"
@@ -150,8 +158,9 @@ class Forgetting(Talking, Reading):
         statement = min(self.graph(patient, access=owner).statements)
         self.rule(patient, RulingKind.NOT_THIS_PATIENT, statement, reason=word, access=owner)
         proof = self.prove_erasure(patient, words=(word,), access=owner)
-        self._audit("verify_erasure", access, None, (proof.erasure.id,))
-        return proof
+        knowledge = self._prove_subject(word, f"{owner.kind}/{owner.id}")
+        self._audit("verify_erasure", access, None, (proof.erasure.id, knowledge.erasure.id))
+        return both(proof, knowledge)
 
     def erasures(self, *, page: int = 0, per_page: int = 50, access: Access | None = None) -> tuple[list[Erasure], int]:
         """A page of the receipts of all erasures, newest first, and how many there are. Only for the owner."""

@@ -58,6 +58,7 @@ class Engine(
         ids: Callable[[], str] = lambda: secrets.token_hex(10),
         door: DoorName = DoorName.PYTHON,
         privacy: Privacy | None = None,
+        checkpoint_s: float = 60.0,
     ) -> Self:
         """Open or create a database: a path (SQLite; key store beside it), `:memory:`, or a `postgresql://` URL.
 
@@ -74,6 +75,7 @@ class Engine(
         wrong in it. `acting` is who acts where a verb is given no access; by default the person at this machine.
         `privacy` says which sources are trusted for consents or are programs of 42 CFR Part 2, where this is, and its
         time zone; by default no source is trusted to widen access, and no place is known.
+        `checkpoint_s` is how often the audit log signs a checkpoint while records come, in seconds (0: never).
         `clock` and `ids` (unguessable ids of submissions) can be given, so that a run can be repeated. `door` is what
         the audit log says of requests that name no other.
         """
@@ -81,7 +83,12 @@ class Engine(
         if terminology is not None:
             terminologies.use(Path(terminology))
         kept = None if retention is None else _policy(Path(retention))
-        store = open_store(db, keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys, erasures=erasures)
+        store = open_store(
+            db,
+            keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys,
+            erasures=erasures,
+            checkpoint_s=checkpoint_s,
+        )
         return cls(
             store,
             store.keys,

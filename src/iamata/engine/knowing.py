@@ -31,6 +31,7 @@ from iamata.model.entry import (
     in_force,
     known_by,
 )
+from iamata.model.erasure import Erasable
 from iamata.model.identifiers import canonical_bytes, content_digest
 from iamata.model.reading import Explanation
 from iamata.model.scope import Scope, Subject
@@ -84,6 +85,7 @@ class Knowing(Door):
                 raise Conflict(f"the next version of entry {entry.id} is {len(held) + 1}")
             self._check_kind(made, held)
         self._check_author(made, held, access)
+        self._check_erased(made, held)
         if subject.scope is not Scope.PATIENT and made.id in self._store.refused_entries(subject):
             raise NotAllowed(reasons=("refused-by-a-person",))
         self._store.put_entry(made, self._clock())
@@ -141,6 +143,7 @@ class Knowing(Door):
             self._audit("ingest_entry", access, subject, (made.id,), act=act)
             return held[-1]
         made = self._next(made, held)
+        self._check_erased(made, held)
         self._store.put_entry(made, self._clock(), document=(document, body))
         self._audit("ingest_entry", access, subject, (made.id, document.id), act=act)
         return made
@@ -160,7 +163,7 @@ class Knowing(Door):
         access, subject, act = self._begin_entry("retire_entry", subject, EntryKind.CUE if cues else None, access)
         held = self._of(subject, id)
         if not held:
-            raise NotFound(what="entry", id=id)
+            raise self._missing_entry(subject, id, held, access)
         last = held[-1]
         self._check_author(last, held, access)
         if not last.retired:
@@ -267,7 +270,12 @@ class Knowing(Door):
         access, subject = self._begin("explain_entry", "read", access, subject)
         if subject.scope is Scope.PATIENT:
             raise BadInput("what is held of a patient is explained with `explain`", place="subject")
-        found = explained_entry(self._store, self._shelf(subject, known_at, true_at).tree, item)
+        try:
+            found = explained_entry(self._store, self._shelf(subject, known_at, true_at).tree, item)
+        except NotFound:
+            if self._of(subject, item):
+                raise
+            raise self._missing_entry(subject, item, (), access) from None
         self._audit("explain_entry", access, subject, (found.item,))
         return found
 
@@ -300,8 +308,12 @@ class Knowing(Door):
 
     def _missing_entry(self, subject: Subject, id: str, held: Sequence[Entry], access: Access) -> NotFound:
         """Why an entry is not there. Who does not see everything is not told what is gone from what is hidden."""
+        if subject.scope is Scope.PATIENT and not held and not self._of(subject, id):
+            return self._absent(subject.id, Erasable.INFERENCE, id, access)
         if subject.scope is Scope.PATIENT and sees_all(access) and not held and self._of(subject, id):
             return Gone(f"entry {id!r} is gone: what it rests on was retracted or refused", what="entry", id=id)
+        if subject.scope is not Scope.PATIENT and not held and self._store.erased_entry(subject, id) is not None:
+            return Gone(f"entry {id!r} was erased", what="entry", id=id)
         return NotFound(what="entry", id=id)
 
     def _bases(self, subject: Subject, items: Sequence[str], access: Access) -> tuple[Basis, ...]:
@@ -319,6 +331,20 @@ class Knowing(Door):
             own = f"{access.kind}/{access.id}"
             if any(each.attribution.author.reference != own for each in (made, *held)):
                 raise NotAllowed(reasons=("another-agents-inference",))
+
+    def _check_erased(self, made: Entry, held: Sequence[Entry]) -> None:
+        """Raises Gone for an entry that was erased by itself. Its subject, if that was, begins anew with this one."""
+        subject = made.subject
+        if held:
+            return
+        if subject.scope is Scope.PATIENT:
+            erased = self._store.erased(subject.id, Erasable.INFERENCE, made.id) is not None
+        else:
+            by_itself = self._store.erased_subject(subject) is None
+            erased = by_itself and self._store.erased_entry(subject, made.id) is not None
+        if erased:
+            why = "this entry was erased; what is written again after that needs another id"
+            raise Gone(why, what="entry", id=made.id)
 
     def _drafted(self, draft: EntryDraft, access: Access, document: str = "", bases: tuple[Basis, ...] = ()) -> Entry:
         """The first version of a draft. Its own content names it where its writer does not, so that a repeat is known;

@@ -28,6 +28,7 @@ from iamata.ports import Store
 # Below this a count could be told by who knows some of the patients (our judgement).
 _FLOOR: Final = 5
 _PAGE: Final = 200
+_BY_RETENTION: Final = "retention/"
 _BECAUSE: Final = "least_patients="
 _ITSELF: Final = Author(Role.SOFTWARE, display="iamata")
 
@@ -108,6 +109,9 @@ def _relearn(
         subject, id = lesson.subject, _id(shelves, lesson)
         kept.add((subject, id))
         if id in store.refused_entries(subject):
+            continue
+        erased = store.erased_entry(subject, id)
+        if erased is not None and not erased.by.startswith(_BY_RETENTION):  # somebody wanted to be rid of it
             continue
         held = [each for each in shelves.versions(subject) if each.id == id]
         last = held[-1] if held else None

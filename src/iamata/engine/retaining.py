@@ -9,6 +9,7 @@ import msgspec
 from iamata.engine.forgetting import Forgetting
 from iamata.errors import Conflict, NotFound
 from iamata.model.access import Access
+from iamata.model.attribution import AttributionKind
 from iamata.model.erasure import Applied, Due, Erasable, Erasure
 from iamata.model.graph import Held
 from iamata.model.patient import PatientRow
@@ -18,14 +19,16 @@ from iamata.model.stamp import Moment
 from iamata.policy.retention import Item
 
 _PAGE = 500
+_BY = "retention/"
 
 
 class Retaining(Forgetting):
     """Previewing and applying the retention policy that the engine was opened with."""
 
     def retention_preview(self, patient: str | None = None, *, access: Access | None = None) -> list[Due]:
-        """What is no longer to be kept, of one patient or of all, and why: the rule, its source, since when and until
-        when; by patient, kind and id. Changes nothing. What a legal hold keeps is listed with the hold."""
+        """What is no longer to be kept, of one patient or of everybody (organizations, operators and agents too), and
+        why: the rule, its source, since when and until when; by whose it is, kind and id. Changes nothing. What a legal
+        hold keeps is listed with the hold."""
         access, subject = self._begin(
             "retention_preview", "audit", access, patient_subject(patient) if patient else None
         )
@@ -34,8 +37,8 @@ class Retaining(Forgetting):
         return due
 
     def retention_apply(self, patient: str | None = None, *, access: Access | None = None) -> Applied:
-        """Erase what is due, of one patient or of all: the receipts, which name the rule, and what holds kept. If it is
-        cut off, applying again goes on."""
+        """Erase what is due, of one patient or of everybody: the receipts, which name the rule, and what holds kept. If
+        it is cut off, applying again goes on."""
         access, subject = self._begin("retention_apply", "erase", access, patient_subject(patient) if patient else None)
         erased: list[Erasure] = []
         kept: list[Due] = []
@@ -45,6 +48,7 @@ class Retaining(Forgetting):
             if each.held:
                 kept.append(each)
                 continue
+            whose = Subject.parse(each.subject) if each.subject else patient_subject(each.patient)
             learned = self._store.learned_from(each.patient)
             try:
                 receipt = self._erase_due(each)
@@ -57,13 +61,19 @@ class Retaining(Forgetting):
                 fewer.update(learned)
             if receipt is not None:
                 erased.append(receipt)
-                self._audit("retention_apply", access, patient_subject(each.patient), (receipt.id, each.id))
+                self._audit("retention_apply", access, whose, (receipt.id, each.id))
         self._audit("retention_apply", access, subject, tuple(receipt.id for receipt in erased))
         self._learn_anew(fewer)
         return Applied(erased=tuple(erased), kept=tuple(kept))
 
     def _erase_due(self, due: Due) -> Erasure | None:
-        by = f"retention/{due.rule}"
+        by = f"{_BY}{due.rule}"
+        receipt: Erasure | None
+        if due.subject:
+            subject = Subject.parse(due.subject)
+            receipt = self._store.erase_entry(subject, due.id, self._clock(), by)
+            self._clear(subject)
+            return receipt
         if due.kind is Erasable.PATIENT:
             receipt = self._store.erase_patient(due.patient, self._clock(), by)
             self._drop(due.patient)
@@ -78,7 +88,24 @@ class Retaining(Forgetting):
             holds = tuple(hold.id for hold in self._standing(row.id))
             due = self._retention.due(self._items(row), self._clock())
             found += [msgspec.structs.replace(each, held=holds) for each in due]
+        if patient is None and access.patients is None:
+            found += self._retention.due(self._entries(), self._clock())
         return found
+
+    def _entries(self) -> Iterator[Item]:
+        """The retired entries of organizations, operators and agents: what is in force has no period."""
+        for subject in self._store.subjects():
+            newest = {each.id: each for each in self._shelves.versions(subject)}
+            for entry in newest.values():
+                if entry.retired:
+                    yield Item(
+                        patient="",
+                        subject=str(subject),
+                        kind=Erasable.ENTRY,
+                        id=entry.id,
+                        since=entry.recorded_at,
+                        attributions=frozenset({entry.attribution.kind.value}),
+                    )
 
     def _rows(self, patient: str | None, access: Access) -> Iterator[PatientRow]:
         if patient is not None:
@@ -128,6 +155,32 @@ class Retaining(Forgetting):
                 attributions=frozenset({spoken[m.id]}),
             )
             for m in held.ever_learned
+        ]
+        newest = {entry.id: entry for entry in held.entries}
+        items += [
+            Item(
+                patient=row.id,
+                kind=Erasable.INFERENCE,
+                id=entry.id,
+                since=entry.recorded_at,
+                attributions=frozenset({entry.attribution.kind.value}),
+            )
+            for entry in newest.values()
+        ]
+        items += [
+            Item(patient=row.id, kind=Erasable.CONTEXT, id=id, since=at, attributions=frozenset())
+            for id, at in self._store.contexts_kept(row.id)
+        ]
+        items += [
+            Item(
+                patient=row.id,
+                kind=Erasable.TOOL_CALL,
+                id=call.id,
+                since=call.received_at,
+                attributions=frozenset({AttributionKind.AGENT.value}),
+            )
+            for session in self._store.called_sessions(row.id)
+            for call in self._store.tool_calls(row.id, session)
         ]
         return items
 

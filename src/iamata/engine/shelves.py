@@ -19,6 +19,8 @@ from iamata.ports import KeyStore, Store
 from iamata.terminology.synonyms import drug_names, synonyms
 
 _MOST: Final = 64
+# How often the entries changed, and of whom: one that was erased and written anew counts from 1 again.
+_State = tuple[int, bytes]
 
 
 class Shelf:
@@ -43,8 +45,8 @@ class Shelves:
     def __init__(self, store: Store, keys: KeyStore) -> None:
         self._store = store
         self._keys = keys
-        self._versions: OrderedDict[Subject, tuple[int, list[Entry]]] = OrderedDict()
-        self._shelves: OrderedDict[tuple[Subject, int, Moment], Shelf] = OrderedDict()
+        self._versions: OrderedDict[Subject, tuple[_State, list[Entry]]] = OrderedDict()
+        self._shelves: OrderedDict[tuple[Subject, _State, Moment], Shelf] = OrderedDict()
         self._lock = threading.Lock()
 
     def mint(self, subject: Subject) -> IdMint:
@@ -55,15 +57,15 @@ class Shelves:
         """Every version of every entry, by id and version."""
         return self._current(subject)[1]
 
-    def _current(self, subject: Subject) -> tuple[int, list[Entry]]:
-        version = self._store.subject_version(subject)
+    def _current(self, subject: Subject) -> tuple[_State, list[Entry]]:
+        state = self._store.subject_state(subject)
         with self._lock:
             known = self._versions.get(subject)
-            if known is not None and known[0] == version:
+            if known is not None and known[0] == state:
                 self._versions.move_to_end(subject)
                 return known
         # Read after the version was asked for: what came meanwhile is found again under the next one.
-        fresh = (version, self._store.entries(subject))
+        fresh = (state, self._store.entries(subject))
         with self._lock:
             self._versions[subject] = fresh
             self._versions.move_to_end(subject)
@@ -73,18 +75,25 @@ class Shelves:
 
     def load(self, subject: Subject, moment: Moment) -> Shelf:
         """What is in force at this moment; of a subject of which nothing is held, nothing."""
-        version, versions = self._current(subject)
-        key = (subject, version, moment)
+        state, versions = self._current(subject)
+        key = (subject, state, moment)
         with self._lock:
             known = self._shelves.get(key)
             if known is not None:
                 self._shelves.move_to_end(key)
                 return known
-        fresh = Shelf(EntryTree(subject, versions, moment, version=version))
+        fresh = Shelf(EntryTree(subject, versions, moment, version=state[0]))
         with self._lock:
-            for old in [each for each in self._shelves if each[0] == subject and each[1] != version]:
+            for old in [each for each in self._shelves if each[0] == subject and each[1] != state]:
                 del self._shelves[old]
             self._shelves[key] = fresh
             while len(self._shelves) > _MOST:
                 self._shelves.popitem(last=False)
         return fresh
+
+    def forget(self, subject: Subject) -> None:
+        """Nothing of it stays in this process."""
+        with self._lock:
+            self._versions.pop(subject, None)
+            for old in [each for each in self._shelves if each[0] == subject]:
+                del self._shelves[old]

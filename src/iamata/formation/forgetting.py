@@ -47,6 +47,8 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
     answers: frozenset[str] = frozenset()
     receipts: frozenset[str] = frozenset()
     inferences: frozenset[str] = frozenset()
+    contexts: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
     cited: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
@@ -71,7 +73,16 @@ def forgotten(held: Held, receipts: Iterable[Receipt], kind: Erasable, id: str, 
             return _and_what_is_about(
                 held, Forgotten(kind=kind, id=id, memories=frozenset({id}), cited=frozenset({id})), [memory.quote]
             )
-        case Erasable.PATIENT:
+        case Erasable.INFERENCE:
+            if all(entry.id != id for entry in held.entries):
+                raise NotFound(what="inference", id=id)
+            going = Forgotten(kind=kind, id=id, inferences=frozenset({id}), cited=frozenset({id}))
+            return _and_what_is_about(held, going, ())
+        case Erasable.CONTEXT:  # whether it is there is for the store: what is held of a patient holds none
+            return Forgotten(kind=kind, id=id, contexts=frozenset({id}))
+        case Erasable.TOOL_CALL:
+            return Forgotten(kind=kind, id=id, calls=frozenset({id}))
+        case Erasable.PATIENT | Erasable.ORGANIZATION | Erasable.OPERATOR | Erasable.AGENT | Erasable.ENTRY:
             raise NotFound(what="part of a patient", id=id)
 
 
@@ -180,7 +191,9 @@ def _and_what_is_about(held: Held, going: Forgotten, texts: Iterable[str], messa
     rulings = {r.id for r in held.rulings if _is_about(r, records, memories, spoken)}
     rulings |= {r.id for r in held.rulings if r.withdraws in rulings}
     answers = {a.id for a in held.adjudications if {a.left, a.right} & digests}
-    inferences = _resting_on(held, {going.document, *going.statements, *going.passages, *going.memories})
+    inferences = going.inferences | _resting_on(
+        held, {going.document, *going.statements, *going.passages, *going.memories}
+    )
     inferred = [text for e in held.entries if e.id in inferences for text in (e.title, e.text)]
     return msgspec.structs.replace(
         going,

@@ -19,15 +19,22 @@ class Erasable(StrEnum):
     SESSION = "session"
     MESSAGE = "message"
     MEMORY = "memory"
+    INFERENCE = "inference"
+    CONTEXT = "context"
+    TOOL_CALL = "tool-call"
+    ORGANIZATION = "organization"
+    OPERATOR = "operator"
+    AGENT = "agent"
+    ENTRY = "entry"
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The receipt of an erasure, signed; without content, and without any id of what was erased.
 
-    `mark` is a keyed hash of what was erased, `person` of the patient's id, `registration` of the patient as it was
-    registered then: without the installation's key nothing can be guessed from them. `counts` says how much was deleted
-    of what, by table, sorted. One that `allows` another takes nothing away: it is the explicit word by which what was
-    erased may be sent again. `key` and `signature` (Ed25519, hex) as those of a checkpoint.
+    `mark` is a keyed hash of what was erased, `person` of the id of whom it was held, `registration` of the same as it
+    was registered then: without the installation's key nothing can be guessed from them. `counts` says how much was
+    deleted of what, by table, sorted. One that `allows` another takes nothing away: it is the explicit word by which
+    what was erased may be sent again. `key` and `signature` (Ed25519, hex) as those of a checkpoint.
     """
 
     id: str
@@ -96,7 +103,8 @@ class Proof(msgspec.Struct, frozen=True, kw_only=True):
 
 class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that is no longer to be kept: since when its period ran, when it ended, by which rule of the policy and
-    from which source. `held` are the legal holds that keep it all the same."""
+    from which source. Of an organization, operator or agent `patient` is empty, and `subject` says whose it is. `held`
+    are the legal holds that keep it all the same."""
 
     patient: str
     kind: Erasable
@@ -106,6 +114,7 @@ class Due(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rule: str
     source: str
     held: tuple[str, ...] = ()
+    subject: str = ""
 
     def __post_init__(self) -> None:
         check_aware("since", self.since)

@@ -19,14 +19,25 @@ import msgspec
 from iamata.errors import InvalidValue
 from iamata.model.attribution import AttributionKind
 from iamata.model.erasure import Due, Erasable
-from iamata.model.scope import Scope
+from iamata.model.scope import Scope, Subject
 
 ANY: Final = "any"
 UNREVIEWED: Final = "unreviewed"
 _HEADER = re.compile(r"^\s*\[\[\s*rule\s*\]\]")
 _KNOWN: Final = frozenset({"id", "scope", "attribution", "class", "keep_days", "keep_years", "source", "review", "on"})
-# What there is a period for.
-CLASSES: Final = frozenset({Erasable.PATIENT, Erasable.DOCUMENT, Erasable.SESSION, Erasable.MEMORY})
+# What there is a period for, of patients and of the other scopes.
+_OF_PATIENTS: Final = frozenset(
+    {
+        Erasable.PATIENT,
+        Erasable.DOCUMENT,
+        Erasable.SESSION,
+        Erasable.MEMORY,
+        Erasable.INFERENCE,
+        Erasable.CONTEXT,
+        Erasable.TOOL_CALL,
+    }
+)
+CLASSES: Final = {scope: _OF_PATIENTS if scope is Scope.PATIENT else frozenset({Erasable.ENTRY}) for scope in Scope}
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,13 +65,19 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Item(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that may be due: what it is, whose, since when its period runs, and by whom it was said."""
+    """Something that may be due: what it is, whose, since when its period runs, and by whom it was said. `subject` is
+    of whom it is where that is no patient; `patient` is empty then."""
 
     patient: str
     kind: Erasable
     id: str
     since: datetime
     attributions: frozenset[str]
+    subject: str = ""
+
+    @property
+    def scope(self) -> Scope:
+        return Subject.parse(self.subject).scope if self.subject else Scope.PATIENT
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -69,12 +86,12 @@ class Policy(msgspec.Struct, frozen=True):
     rules: tuple[Rule, ...] = ()
 
     def due(self, items: Iterable[Item], now: datetime) -> list[Due]:
-        """What is no longer to be kept at `now`, and by which rule; by patient, then kind and id."""
+        """What is no longer to be kept at `now`, and by which rule; by patient or other subject, then kind and id."""
         found = [due for item in items if (due := self._judged(item, now)) is not None]
-        return sorted(found, key=lambda due: (due.patient, due.kind, due.id))
+        return sorted(found, key=lambda due: (due.patient, due.subject, due.kind, due.id))
 
     def _judged(self, item: Item, now: datetime) -> Due | None:
-        rules = [self._rule(item.kind, attribution) for attribution in sorted(item.attributions or {ANY})]
+        rules = [self._rule(item.scope, item.kind, attribution) for attribution in sorted(item.attributions or {ANY})]
         found = [rule for rule in rules if rule is not None]
         if len(found) < len(rules) or not found:
             return None
@@ -90,11 +107,12 @@ class Policy(msgspec.Struct, frozen=True):
             until=until,
             rule=longest.id,
             source=longest.source,
+            subject=item.subject,
         )
 
-    def _rule(self, kind: Erasable, attribution: str) -> Rule | None:
+    def _rule(self, scope: Scope, kind: Erasable, attribution: str) -> Rule | None:
         """The rule for it: one that names the attribution goes before one for any."""
-        on = [rule for rule in self.rules if rule.on and rule.kind is kind]
+        on = [rule for rule in self.rules if rule.on and (rule.scope, rule.kind) == (scope, kind)]
         own = [rule for rule in on if rule.attribution == attribution]
         return next(iter(own or [rule for rule in on if rule.attribution == ANY]), None)
 
@@ -126,9 +144,12 @@ def read_policy(text: str, name: str) -> Policy:
         if any(rule.id == other.id for other in rules):
             raise InvalidValue(f"{place}: a rule {rule.id!r} stands there already")
         if rule.on and any(
-            (rule.kind, rule.attribution) == (other.kind, other.attribution) and other.on for other in rules
+            (rule.scope, rule.kind, rule.attribution) == (other.scope, other.kind, other.attribution) and other.on
+            for other in rules
         ):
-            raise InvalidValue(f"{place}: another rule for {rule.kind} and {rule.attribution} is on already")
+            raise InvalidValue(
+                f"{place}: another rule for {rule.scope}, {rule.kind} and {rule.attribution} is on already"
+            )
         rules.append(rule)
     return Policy(tuple(rules))
 
@@ -139,13 +160,14 @@ def _rule_of(row: dict[str, Any], place: str) -> Rule:
     for name in ("id", "scope", "attribution", "class", "source", "review"):
         if not isinstance(row.get(name), str) or not row[name].strip():
             raise InvalidValue(f"{place}: {name} is missing, or no text")
-    if row["scope"] != Scope.PATIENT:
-        raise InvalidValue(f"{place}: only what is of patients has periods so far, not {row['scope']!r}")
+    if row["scope"] not in list(Scope):
+        raise InvalidValue(f"{place}: scope is one of {', '.join(Scope)}")
+    scope = Scope(row["scope"])
     attributions = (ANY, *(kind.value for kind in AttributionKind))
     if row["attribution"] not in attributions:
         raise InvalidValue(f"{place}: attribution is one of {', '.join(attributions)}")
-    if row["class"] not in CLASSES:
-        raise InvalidValue(f"{place}: class is one of {', '.join(sorted(CLASSES))}")
+    if row["class"] not in CLASSES[scope]:
+        raise InvalidValue(f"{place}: class is one of {', '.join(sorted(CLASSES[scope]))}")
     on = row.get("on")
     if not isinstance(on, bool):
         raise InvalidValue(f"{place}: on is true or false")
@@ -156,7 +178,7 @@ def _rule_of(row: dict[str, Any], place: str) -> Rule:
         raise InvalidValue(f"{place}: a rule that nobody reviewed cannot be on")
     return Rule(
         id=row["id"],
-        scope=Scope.PATIENT,
+        scope=scope,
         attribution=row["attribution"],
         kind=Erasable(row["class"]),
         days=row.get("keep_days", 0),

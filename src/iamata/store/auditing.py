@@ -3,16 +3,20 @@
 A record's hash covers the one before it, its number and its writer, so that anybody can follow an exported chain
 (`proving`). The head says how long a chain is and how it ends, under a key of the key store: someone who can write to
 the database but has no key cannot mend a chain. Not promised: that the removal of a whole chain *with* its head, or an
-end that was cut off together with an older head, shows here; an exported checkpoint does that.
+end that was cut off together with an older head, shows in the database; against a checkpoint it does.
 
-Records are written in groups: by a thread of its own within 20 ms, or at once by `flush`.
+Records are written in groups: by a thread of its own within 20 ms, or at once by `flush`. The thread also signs a
+checkpoint at a steady pace while records come, and at the end; it is kept apart (`checkpoints`). One that does not go
+on from the last is not kept: the last stays, and says what is missing.
 """
 
 from __future__ import annotations
 
 import hmac
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -22,6 +26,7 @@ import msgspec
 from iamata.errors import Conflict, IamataError
 from iamata.model.audit import AuditRecord, Checkpoint, Head
 from iamata.store import codec, proving
+from iamata.store.checkpoints import KeptCheckpoint
 from iamata.store.database import Bound, Database
 from iamata.store.proving import Signer, record_hash
 from iamata.store.sealing import derive
@@ -31,6 +36,9 @@ AUDIT_KEY_NAME: Final = "~audit"
 _GROUP_S: Final = 0.015
 _RETRY_S: Final = 0.5
 _PAGE: Final = 5_000
+# How much of the log may be cut off unseen, in seconds. Signing reads the end of every chain and waits for the disk:
+# each second it would do so 60 times as often for a window that an attacker with the database alone can hardly use.
+PACE_S: Final = 60.0
 
 
 class _Row(msgspec.Struct, frozen=True):
@@ -42,7 +50,17 @@ class _Row(msgspec.Struct, frozen=True):
 class AuditLog:
     """This process's chain, and the reading of all chains. Thread-safe."""
 
-    def __init__(self, database: Database, key: bytes, writer: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        key: bytes,
+        writer: str,
+        *,
+        kept: KeptCheckpoint | None = None,
+        pace_s: float = PACE_S,
+        ticks: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`kept` is where checkpoints go, every `pace_s` seconds of `ticks`; 0, or no place: none are made."""
         self._database = database
         self._key = derive(key, b"audit")
         self.signer = Signer(key)
@@ -55,6 +73,11 @@ class AuditLog:
         self._some = threading.Event()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
+        self._kept = kept if pace_s > 0 else None
+        self._pace_s = pace_s
+        self._ticks = ticks
+        self._kept_at = ticks()
+        self._newest: datetime | None = None  # of what no checkpoint of this process covers yet
 
     def append(self, record: AuditRecord) -> None:
         # Encoded here, so that a record that cannot be written fails its own caller and not the whole group.
@@ -86,6 +109,7 @@ class AuditLog:
         if self._thread is not None:
             self._thread.join()
         self.flush()
+        self._keep(at_once=True)
 
     def records(self, subject: str | None, offset: int, limit: int) -> list[AuditRecord]:
         """Newest first, this process's own included."""
@@ -105,14 +129,31 @@ class AuditLog:
 
     def verify(self, checkpoint: Checkpoint | None = None) -> list[str]:
         """One line for each fault: the writer, the number of the record, and what is wrong with it. With a checkpoint
-        of this installation also what is no longer as it was then."""
+        of this installation also what is no longer as it was then; the one that was kept last is always looked at."""
         self.flush()
         with self._database.reading() as tx:
             writers = [writer for (writer,) in tx.rows("audit_writers")]
         found = [fault for writer in writers for fault in self._faults(writer)]
-        if checkpoint is not None:
-            found += self._against(checkpoint)
+        try:
+            kept = self._kept.read() if self._kept is not None else None
+        except IamataError:
+            kept = None
+            found.append("the checkpoint that was kept last is damaged")
+        for each in filter(None, (kept, checkpoint)):
+            found += [fault for fault in self._against(each) if fault not in found]
         return found
+
+    def _keep(self, *, at_once: bool = False) -> None:
+        """Sign and keep a checkpoint, if one is due. What stands in the way is found by `verify`, and not told here."""
+        if self._kept is None or self._newest is None:
+            return
+        if not at_once and self._ticks() - self._kept_at < self._pace_s:
+            return
+        now, self._newest, self._kept_at = self._newest, None, self._ticks()
+        with suppress(IamataError):
+            last = self._kept.read()
+            if last is None or not self._against(last):
+                self._kept.write(self.checkpoint(now))
 
     def checkpoint(self, now: datetime) -> Checkpoint:
         """All chains as they are now, signed. Raises Conflict if a head does not belong to its chain."""
@@ -158,11 +199,13 @@ class AuditLog:
 
     def _write_groups(self) -> None:
         while not self._closed.is_set():
-            self._some.wait()
+            # What came last is signed too, though nothing comes after it.
+            self._some.wait(None if self._kept is None or self._newest is None else self._pace_s)
             self._some.clear()
             self._closed.wait(_GROUP_S)
             try:
                 self.flush()
+                self._keep()
             except IamataError:
                 # Kept waiting; `flush` tells whoever must know.
                 self._closed.wait(_RETRY_S)
@@ -189,6 +232,7 @@ class AuditLog:
                 "put_audit_head", writer=self._writer, sequence=sequence, hash=self._head(self._writer, sequence, last)
             )
         self._sequence, self._last = sequence, last
+        self._newest = codec.moment_of(group[-1].at)
 
     def _faults(self, writer: str) -> Iterator[str]:
         sequence, last = 0, b""

@@ -27,6 +27,7 @@ from iamata.ports import Accepted, KeyStore, Work
 from iamata.store import (
     accepting,
     archiving,
+    clearing,
     codec,
     erasing,
     forming,
@@ -40,7 +41,8 @@ from iamata.store import (
     taking_in,
     talk,
 )
-from iamata.store.auditing import AUDIT_KEY_NAME, AuditLog
+from iamata.store.auditing import AUDIT_KEY_NAME, PACE_S, AuditLog
+from iamata.store.checkpoints import KeptCheckpoint
 from iamata.store.database import Database, Transaction
 from iamata.store.erasing import Going
 from iamata.store.ledger import Ledger
@@ -55,7 +57,8 @@ class DatabaseStore:
     `keys` is the key store, for those who make ids. `random_bytes` gives nonces and the name of this process's audit
     chain; it must not repeat itself. `erasures` is the file of the ledger of erasures: patients of whom it says that
     they were erased are erased again here, should a backup have brought them back; parts of patients are for the engine
-    (`to_replay`).
+    (`to_replay`). `checkpoints` is the file of the newest checkpoint of the audit log, made every `checkpoint_s`
+    seconds while records come (0: never).
     """
 
     def __init__(
@@ -65,6 +68,8 @@ class DatabaseStore:
         random_bytes: Callable[[int], bytes] = os.urandom,
         *,
         erasures: Path | None = None,
+        checkpoints: Path | None = None,
+        checkpoint_s: float = PACE_S,
     ) -> None:
         self.keys = keys
         self._database = database
@@ -72,7 +77,8 @@ class DatabaseStore:
         database.migrate(migrations())
         knowledge.seal_plain(database, keys, random_bytes)
         key = keys.get_or_create(AUDIT_KEY_NAME)
-        self._audit = AuditLog(database, key, random_bytes(16).hex())
+        kept = KeptCheckpoint(checkpoints) if checkpoints is not None else None
+        self._audit = AuditLog(database, key, random_bytes(16).hex(), kept=kept, pace_s=checkpoint_s)
         self._ledger = Ledger(database, key, self._audit.signer, erasures)
         self._parts_to_replay = self._replay_patients()
 
@@ -198,6 +204,9 @@ class DatabaseStore:
         for entry in self._ledger.to_replay():
             if entry.allows:
                 self._replayed(entry)
+            elif entry.kind in clearing.KINDS:
+                clearing.replay(self._database, self.keys, self._random_bytes, self._ledger, entry)
+                self._replayed(entry)
             elif entry.kind is not Erasable.PATIENT:
                 parts.append(entry)
             else:
@@ -229,11 +238,15 @@ class DatabaseStore:
             Erasable.SESSION: "sessions",
             Erasable.MESSAGE: "look_messages",
             Erasable.MEMORY: "look_memories",
+            Erasable.INFERENCE: "inferences",
+            Erasable.CONTEXT: "context_bodies",
+            Erasable.TOOL_CALL: "call_bodies",
         }
         with self._database.reading() as tx:
             rows = tx.rows(names[entry.kind], patient=patient)
         marks = self._ledger.marks
-        return [row[0] for row in rows if marks.item(entry.registration, entry.kind, row[0]) == entry.mark]
+        ids = dict.fromkeys(row[0] for row in rows)
+        return [id for id in ids if marks.item(entry.registration, entry.kind, id) == entry.mark]
 
     def _replayed(self, entry: Erasure) -> None:
         with self._database.writing() as tx:
@@ -390,6 +403,26 @@ class DatabaseStore:
     def subject_version(self, subject: Subject) -> int:
         return knowledge.version(self._database, subject)
 
+    def subject_state(self, subject: Subject) -> tuple[int, bytes]:
+        return knowledge.registration(self._database, subject)
+
+    def erase_subject(self, subject: Subject, now: datetime, by: str) -> Erasure | None:
+        return clearing.erase_subject(self._database, self.keys, self._random_bytes, self._ledger, subject, now, by)
+
+    def erase_entry(self, subject: Subject, entry: str, now: datetime, by: str) -> Erasure:
+        return clearing.erase_entry(
+            self._database, self.keys, self._random_bytes, self._ledger, subject, entry, now, by
+        )
+
+    def erased_subject(self, subject: Subject) -> Erasure | None:
+        return clearing.erased_subject(self._database, self._ledger, subject)
+
+    def erased_entry(self, subject: Subject, entry: str) -> Erasure | None:
+        return clearing.erased_entry(self._database, self._ledger, subject, entry)
+
+    def look_subject(self, subject: Subject, words: Sequence[str], beginnings: Sequence[bytes] | None = None) -> Looked:
+        return searching.look_subject(self._database, self._sealer(str(subject)), subject, words, beginnings)
+
     def subjects(self) -> list[Subject]:
         return knowledge.subjects(self._database)
 
@@ -402,7 +435,15 @@ class DatabaseStore:
     def read_archive(self, file: IO[bytes], now: datetime, *, even_erased: bool = False) -> Moved:
         archive = archiving.Archive(file)
         archive.check()
-        return taking_in.take_in(self._database, self.keys, self._random_bytes, archive, now, even_erased=even_erased)
+        return taking_in.take_in(
+            self._database,
+            self.keys,
+            self._random_bytes,
+            archive,
+            now,
+            even_erased=even_erased,
+            was_erased=lambda subject, entry: self.erased_entry(subject, entry) is not None,
+        )
 
     def _every_patient(self) -> Iterator[str]:
         offset = 0
@@ -411,6 +452,10 @@ class DatabaseStore:
             offset += len(page)
 
     # contexts, by reference
+    def contexts_kept(self, patient: str) -> list[tuple[str, datetime]]:
+        with self._database.reading() as tx:
+            return [(id, codec.moment_of(at)) for id, at in tx.rows("context_times", patient=patient)]
+
     def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None:
         key = self.keys.get(patient)
         if key is None:

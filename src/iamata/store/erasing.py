@@ -82,6 +82,10 @@ class Going(Protocol):
     @property
     def inferences(self) -> frozenset[str]: ...
     @property
+    def contexts(self) -> frozenset[str]: ...
+    @property
+    def calls(self) -> frozenset[str]: ...
+    @property
     def sources(self) -> frozenset[str]: ...
     @property
     def cited(self) -> frozenset[str]: ...
@@ -260,18 +264,22 @@ def _delete(
         if ids:
             counts[table] = counts.get(table, 0) + tx.many(name, [{"patient": patient, "id": id} for id in sorted(ids)])
 
-    contexts = {
-        id
-        for id, body in tx.rows("context_bodies", patient=patient)
-        if _cites(sealer.open("contexts", id, body).decode(), going.cited)
-    }
-    calls = {
-        id
-        for id, body in tx.rows("call_bodies", patient=patient)
-        if _repeats(sealer.open("tool_calls", id, body), going, quotes)
-    }
+    contexts, calls = set(going.contexts), set(going.calls)
+    if going.cited or going.quoted:
+        contexts |= {
+            id
+            for id, body in tx.rows("context_bodies", patient=patient)
+            if _cites(sealer.open("contexts", id, body).decode(), going.cited)
+        }
+        calls |= {
+            id
+            for id, body in tx.rows("call_bodies", patient=patient)
+            if _repeats(sealer.open("tool_calls", id, body), going, quotes)
+        }
     each("contexts", "forget_context", contexts)
     each("tool_calls", "forget_call", calls)
+    if sum(counts.values()) < len(going.contexts) + len(going.calls):
+        raise NotFound(what=going.kind, id=going.id)
     each("relearned_memories", "forget_relearned_memory", going.memories)
     each("memories", "forget_memory", going.memories)
     each("rulings", "forget_ruling", going.rulings)

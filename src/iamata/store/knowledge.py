@@ -51,6 +51,7 @@ def _append(
         tx.run("register_subject", **named, now=now, key_check=key_check(key))
     if key is None or tx.rows("subject", **named)[0][1] != key_check(key):
         raise Unavailable("the key store does not hold the key that this subject's entries are sealed under")
+    tx.run("lock_subject", **named)
     sealer = Sealer(str(entry.subject), key, random_bytes)
     if document is not None:
         about, body = document
@@ -110,8 +111,11 @@ def refuse(
 ) -> None:
     """A person's word on what was learned; the last one counts. `about` says by whom, when and why."""
     named = _named(subject)
-    sealer = Sealer(str(subject), keys.get_or_create(str(subject)), random_bytes)
+    key = keys.get(str(subject))
     with database.writing() as tx:
+        if key is None or not tx.run("lock_subject", **named):
+            raise NotFound(what=subject.scope.value, id=subject.id)
+        sealer = Sealer(str(subject), key, random_bytes)
         number = int(tx.rows("count_refusals", **named, entry=entry)[0][0]) + 1
         body = sealer.seal("entry_refusals", f"{entry} {number}", about)
         tx.run("insert_refusal", **named, entry=entry, number=number, refused=int(refused), body=body)
@@ -150,6 +154,13 @@ def version(database: Database, subject: Subject) -> int:
     with database.reading() as tx:
         rows = tx.rows("subject", **_named(subject))
     return int(rows[0][0]) if rows else 0
+
+
+def registration(database: Database, subject: Subject) -> tuple[int, bytes]:
+    """As `version`, and what tells this subject from one of the same id that was erased."""
+    with database.reading() as tx:
+        rows = tx.rows("subject", **_named(subject))
+    return (int(rows[0][0]), bytes(rows[0][1])) if rows else (0, b"")
 
 
 def subjects(database: Database) -> list[Subject]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from iamata.errors import BadInput, Unavailable
 from iamata.ports import KeyStore
+from iamata.store.auditing import PACE_S
 from iamata.store.database import Database
 from iamata.store.database_store import DatabaseStore
 from iamata.store.dialects.sqlite import SqliteDatabase
@@ -21,6 +22,7 @@ def open_store(
     keys: KeyStore | None = None,
     random_bytes: Callable[[int], bytes] = os.urandom,
     erasures: str | Path | None = None,
+    checkpoint_s: float = PACE_S,
 ) -> DatabaseStore:
     """Open or create the store at this address, its schema brought up to date.
 
@@ -30,7 +32,8 @@ def open_store(
       lies in the database that it locks.
 
     `erasures` is the file of the ledger of erasures: by default `<path>.erasures`, or beside the folder of the keys and
-    named like it. A backup must not bring an older one back.
+    named like it. A backup must not bring an older one back. The newest checkpoint of the audit log lies beside it
+    (`.checkpoint`); it is made every `checkpoint_s` seconds while records come (0: never).
 
     Raises Unavailable when it cannot be reached or its driver is not installed, BadInput for an address without keys.
     """
@@ -47,8 +50,14 @@ def open_store(
                 MemoryKeyStore(random_bytes) if address == ":memory:" else FileKeyStore(f"{address}.keys", random_bytes)
             )
     try:
+        ledger = Path(erasures) if erasures else _ledger_file(address, keys)
         return DatabaseStore(
-            database, keys, random_bytes, erasures=Path(erasures) if erasures else _ledger_file(address, keys)
+            database,
+            keys,
+            random_bytes,
+            erasures=ledger,
+            checkpoints=ledger.with_name(f"{ledger.name.removesuffix('.erasures')}.checkpoint") if ledger else None,
+            checkpoint_s=checkpoint_s,
         )
     except BaseException:
         database.close()

@@ -8,13 +8,14 @@ old pages and the write-ahead log may still hold it. Changes nothing.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from iamata.model.erasure import Remains
+from iamata.model.scope import Subject
 from iamata.store.database import Database
 from iamata.store.rows import sealed_as
 from iamata.store.sealing import Sealer, Unreadable
@@ -59,6 +60,19 @@ def _receipt(row: _Row, _patient: str) -> Iterator[tuple[str, str, bytes | None]
     yield "receipts", row[0], row[2]
 
 
+def _entry_version(row: _Row, _subject: str) -> Iterator[tuple[str, str, bytes | None]]:
+    yield "entry_versions", f"{row[0]} {row[1]}", row[2]
+
+
+def _entry_document(row: _Row, _subject: str) -> Iterator[tuple[str, str, bytes | None]]:
+    yield "entry_documents about", row[0], row[1]
+    yield "entry_documents", row[0], row[2]
+
+
+def _entry_refusal(row: _Row, _subject: str) -> Iterator[tuple[str, str, bytes | None]]:
+    yield "entry_refusals", f"{row[0]} {row[1]}", row[2]
+
+
 def _projection(row: _Row, patient: str) -> Iterator[tuple[str, str, bytes | None]]:
     yield "projections", patient, row[0]
 
@@ -87,6 +101,13 @@ TABLES: Final[dict[str, tuple[str, _Bodies]]] = {
     "relations": ("relation_bodies", _plain("relations")),
 }
 
+# The same of what is held of organizations, operators and agents.
+ENTRY_TABLES: Final[dict[str, tuple[str, _Bodies]]] = {
+    "entry_versions": ("entry_versions", _entry_version),
+    "entry_documents": ("look_entry_documents", _entry_document),
+    "entry_refusals": ("look_entry_refusals", _entry_refusal),
+}
+
 
 class Looked(msgspec.Struct, frozen=True):
     """What was found, and the beginnings of all bodies that are there, for the next search."""
@@ -104,12 +125,36 @@ def look(
 ) -> Looked:
     """Look for these words (whole or as parts of others, whatever their case) and beginnings; None: those of the bodies
     that are there now."""
+    return _look(database, sealer, TABLES, patient, {"patient": patient}, words, beginnings)
+
+
+def look_subject(
+    database: Database,
+    sealer: Sealer | None,
+    subject: Subject,
+    words: Sequence[str],
+    beginnings: Sequence[bytes] | None,
+) -> Looked:
+    """As `look`, of an organization, operator or agent."""
+    of = {"scope": subject.scope.value, "subject": subject.id}
+    return _look(database, sealer, ENTRY_TABLES, str(subject), of, words, beginnings)
+
+
+def _look(
+    database: Database,
+    sealer: Sealer | None,
+    tables: Mapping[str, tuple[str, _Bodies]],
+    whose: str,
+    of: Mapping[str, str],
+    words: Sequence[str],
+    beginnings: Sequence[bytes] | None,
+) -> Looked:
     wanted = [word.lower().encode() for word in words]
     opened, found, there = 0, dict[str, int](), list[bytes]()
     with database.reading() as tx:
-        for table, (name, bodies_of) in TABLES.items():
-            for row in tx.rows(name, patient=patient):
-                for sealed_in, id, sealed in bodies_of(row, patient):
+        for table, (name, bodies_of) in tables.items():
+            for row in tx.rows(name, **of):
+                for sealed_in, id, sealed in bodies_of(row, whose):
                     if sealed is None:
                         continue
                     there.append(bytes(sealed[:_BEGINNING_BYTES]))

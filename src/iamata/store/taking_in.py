@@ -16,6 +16,7 @@ import msgspec
 from iamata.errors import Conflict, Unavailable
 from iamata.model.archive import ArchivedPatient, ArchivedSubject, Moved
 from iamata.model.document import IngestionStatus
+from iamata.model.scope import Subject
 from iamata.model.scope import patient as subject_of
 from iamata.ports import KeyStore
 from iamata.store import codec
@@ -46,9 +47,11 @@ def take_in(
     now: datetime,
     *,
     even_erased: bool = False,
+    was_erased: Callable[[Subject, str], bool],
 ) -> Moved:
     """Take in what a checked archive holds. Raises Conflict, before anything is written, if a patient is here and lacks
-    something of it, has another key, or was erased here (but with `even_erased`), or an entry differs. Each patient
+    something of it, has another key, or was erased here (but with `even_erased`), or an entry differs or `was_erased`
+    (asked of entries by their subject and id). Each patient
     becomes durable whole; after a crash, taking it in again goes on with those that are missing."""
     new: list[ArchivedPatient] = []
     here: list[ArchivedPatient] = []
@@ -56,7 +59,7 @@ def take_in(
         held = _held_already(database, keys, random_bytes, archive, archived, even_erased)
         (here if held else new).append(archived)
     for other in archive.manifest.subjects:
-        _check_subject(database, keys, random_bytes, archive, other)
+        _check_subject(database, keys, random_bytes, archive, other, None if even_erased else was_erased)
     for archived in new:
         _take_in_patient(database, keys, random_bytes, archive, archived, now)
     entries = sum(_take_in_subject(database, keys, random_bytes, archive, o, now) for o in archive.manifest.subjects)
@@ -101,14 +104,23 @@ def erased_here(tx: Transaction, sealer: Sealer, patient: str) -> bool:
 
 
 def _check_subject(
-    database: Database, keys: KeyStore, random_bytes: RandomBytes, archive: Archive, archived: ArchivedSubject
+    database: Database,
+    keys: KeyStore,
+    random_bytes: RandomBytes,
+    archive: Archive,
+    archived: ArchivedSubject,
+    was_erased: Callable[[Subject, str], bool] | None,
 ) -> None:
-    """Raises Conflict for a version of an entry, or a word on one, that is here and says something else; Unavailable if
-    the key store lacks the key that this subject has here."""
+    """Raises Conflict for a subject that was erased here, or has an entry that was (with `was_erased`), and for a
+    version of an entry, or a word on one, that is here and says something else; Unavailable if the key store lacks the
+    key that this subject has here."""
     whose = whose_is(archived)
     key = keys.get(str(whose))
     with database.reading() as tx:
         rows = tx.rows("subject", **named(whose))
+        sealed_as = Sealer(str(whose), bytes.fromhex(archive.subject(archived).key), random_bytes)
+        if not rows and was_erased is not None and erased_here(tx, sealed_as, str(whose)):
+            raise Conflict(f"{whose} was erased here: nothing was taken in")
         if not rows:
             return
         if key is None or rows[0][1] != key_check(key):
@@ -120,11 +132,22 @@ def _check_subject(
             names = [column for column, _first in table.key]
             lines = (row_of(table, whose, line, "") for _row, line in lines_of(tx, sealer, whose, table))
             held = {tuple(row[name] for name in names): (row, contents) for row, contents in lines}
+            erased = {
+                entry
+                for entry in _entries_of(archive, archived, table) - {key[0] for key in held}
+                if was_erased is not None and was_erased(whose, entry)
+            }
+            if erased:
+                raise Conflict(f"entry {min(erased)!r} was erased here: nothing was taken in")
             for row, contents in archive.rows(archived, table):
                 here = held.get(tuple(row[name] for name in names), (row, contents))
                 if here != (row, contents):
                     number, entry = row[names[1]], row[names[0]]
                     raise Conflict(f"version {number} of entry {entry!r} is here and says something else")
+
+
+def _entries_of(archive: Archive, archived: ArchivedSubject, table: Table) -> set[str]:
+    return {row[table.key[0][0]] for row, _contents in archive.rows(archived, table)}
 
 
 def _take_in_patient(

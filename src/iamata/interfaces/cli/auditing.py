@@ -74,7 +74,8 @@ def verify(
     """Look for any record that was changed, moved, cut off or taken out. Exit code 4 if there is one.
 
     With --export nothing else is needed: no database and no keys. A checkpoint that was kept apart (audit checkpoint)
-    also shows what was cut off since, and a chain that is missing whole.
+    also shows what was cut off since, and a chain that is missing whole; the one that lies beside the database is used
+    by itself.
     """
     from iamata.engine.auditing import read_checkpoint, verify_exported
 

@@ -12,18 +12,33 @@ from iamata.interfaces.cli.options import Db, Json
 from iamata.interfaces.cli.printing import counted, listed, put, put_hanging, put_json
 from iamata.interfaces.wire import erasures as wire
 from iamata.model.erasure import Erasable, Erasure, Proof, Remains
+from iamata.model.scope import Scope, Subject
 
 erasures = typer.Typer(no_args_is_help=True, help="The receipts of what was erased, and the proof that erasing works.")
 holds = typer.Typer(no_args_is_help=True, help="Legal holds: while one stands, nothing of the patient is erased.")
 
 _Patient = Annotated[str, typer.Argument(metavar="PATIENT", help="The patient's id.", show_default=False)]
+_WHOLE = frozenset({Erasable.PATIENT, Erasable.ORGANIZATION, Erasable.OPERATOR, Erasable.AGENT})
 _Reason = Annotated[str, typer.Option("--reason", help="Why, in a few words.", show_default=False)]
 
 
 def erase(
-    kind: Annotated[Erasable, typer.Argument(help="What: patient, document, session, message or memory.")],
-    patient: _Patient,
-    id: Annotated[str, typer.Argument(metavar="[ID]", help="Which document, session, message or memory.")] = "",
+    kind: Annotated[
+        Erasable,
+        typer.Argument(
+            help="What: patient, document, session, message, memory, inference, context or tool-call; organization, "
+            "operator, agent or entry."
+        ),
+    ],
+    whose: Annotated[
+        str,
+        typer.Argument(
+            metavar="WHOSE",
+            help="The id of the patient, organization, operator or agent; of an entry SCOPE/ID.",
+            show_default=False,
+        ),
+    ],
+    id: Annotated[str, typer.Argument(metavar="[ID]", help="Which document, session … or entry.")] = "",
     prove: Annotated[bool, typer.Option("--prove", help="Search for it before and after, and say what was found.")] = (
         False
     ),
@@ -35,29 +50,36 @@ def erase(
     db: Db = None,
     json: Json = False,
 ) -> None:
-    """Erase a patient, or one thing of it, with everything that rests on it alone. It cannot be undone.
+    """Erase a patient, an organization, an operator or an agent, or one thing of it. It cannot be undone.
 
-    Prints the signed receipt: what was counted, when, by whom, nothing of what it was. Refused while a legal hold
-    stands (exit code 4). What was erased comes in again only with --after-erasure.
+    What rests on that thing alone goes with it. Prints the signed receipt: what was counted, when, by whom, nothing of
+    what it was. Of a patient refused while a legal hold stands (exit code 4), and in again only with --after-erasure.
     """
-    if (kind is Erasable.PATIENT) == bool(id):
-        raise BadInput("give the id of what is to be erased, and none for a whole patient", place="ID")
+    if (kind in _WHOLE) == bool(id):
+        raise BadInput(f"give the id of what is to be erased, and none for a whole {kind.value}", place="ID")
+    other = kind is Erasable.ENTRY or (kind in _WHOLE and kind is not Erasable.PATIENT)
+    if other and (prove or word):
+        raise BadInput("only of patients is it proven one by one; see `iamata erasure verify`", place="--prove")
     if not yes:
-        typer.confirm(f"Erase {kind.value} {id or patient} for good?", abort=True, err=True)
+        typer.confirm(f"Erase {kind.value} {id or whose} for good?", abort=True, err=True)
     proof: Proof | None = None
     erased: Erasure | None
     with to_read(db) as engine:
         if prove or word:
-            proof = engine.prove_erasure(patient, kind, id, words=word or ())
+            proof = engine.prove_erasure(whose, kind, id, words=word or ())
             erased = proof.erasure
         elif kind is Erasable.PATIENT:
-            erased = engine.delete_patient(patient)
+            erased = engine.delete_patient(whose)
+        elif kind is Erasable.ENTRY:
+            erased = engine.erase_entry(Subject.parse(whose), id)
+        elif other:
+            erased = engine.delete_subject(Subject(Scope(kind.value), whose))
         else:
-            erased = engine.erase(patient, kind, id)
+            erased = engine.erase(whose, kind, id)
     if json:
         put_json(wire.proof(proof) if proof else {"erasure": wire.erasure(erased) if erased else None})
     elif erased is None:
-        put(f"There is no patient {patient}: nothing to erase.")
+        put(f"There is no {kind.value} {whose}: nothing to erase.")
     else:
         _put(erased)
         if proof is not None:

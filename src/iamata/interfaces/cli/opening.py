@@ -94,4 +94,5 @@ def to_write(db: str | None) -> Engine:
         acting=acts(),
         door=DoorName.CLI,
         privacy=privacy_of(found),
+        checkpoint_s=found.audit_checkpoint_s,
     )

@@ -60,4 +60,4 @@ def apply(
 def _put(each: Due) -> None:
     kept = f"; kept by {', '.join(each.held)}" if each.held else ""
     why = f"of {each.since:%Y-%m-%d}, kept until {each.until:%Y-%m-%d} by {each.rule} ({each.source}){kept}"
-    put_hanging(f"{each.patient} {each.kind.value} {each.id}", why)
+    put_hanging(f"{each.patient or each.subject} {each.kind.value} {each.id}", why)

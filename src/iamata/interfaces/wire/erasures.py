@@ -13,7 +13,8 @@ _Words = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ErasureBody(msgspec.Struct, frozen=True, rename="camel"):
-    """The body of `POST …/erasures`: one document, session, message or memory of the patient."""
+    """The body of `POST …/erasures`: one document, session, message, memory, inference, context or tool call of the
+    patient."""
 
     kind: Erasable
     id: _Words
@@ -81,6 +82,7 @@ def due(of: Due) -> Json:
             "rule": of.rule,
             "source": of.source,
             "heldBy": list(of.held),
+            "subject": of.subject,
         }
     )
 

@@ -242,3 +242,68 @@ select number, body from relearnings where patient = :patient order by number;
 -- mark: one patient
 -- Every receipt.
 select id, failure, body from receipts where patient = :patient order by id;
+
+-- name: lock_subject
+-- mark: across patients
+-- Keep every other writer of this subject out until the transaction ends; no row if nothing is held of it.
+update subjects set version = version where scope = :scope and subject = :subject;
+
+-- name: subject_registrations
+-- mark: across patients
+-- Every organization, operator and agent as it was registered.
+select scope, subject, created_at, key_check from subjects order by scope, subject;
+
+-- name: subject_registration
+-- mark: across patients
+-- One of them.
+select created_at, key_check from subjects where scope = :scope and subject = :subject;
+
+-- name: erase_subject_entry_versions
+-- mark: across patients
+-- Erase: every version of every entry.
+delete from entry_versions where scope = :scope and subject = :subject;
+
+-- name: erase_subject_entry_documents
+-- mark: across patients
+-- Erase: the files that entries came from.
+delete from entry_documents where scope = :scope and subject = :subject;
+
+-- name: erase_subject_entry_refusals
+-- mark: across patients
+-- Erase: what people refused.
+delete from entry_refusals where scope = :scope and subject = :subject;
+
+-- name: forget_learned_of_subject
+-- mark: one patient
+-- That entries of this subject were learned from this patient.
+delete from learned_from where patient = :patient and scope = :scope and subject = :subject;
+
+-- name: erase_subject_subjects
+-- mark: across patients
+-- Erase: that anything was held of it.
+delete from subjects where scope = :scope and subject = :subject;
+
+-- name: forget_entry_document
+-- mark: across patients
+-- One file that an entry came from.
+delete from entry_documents where scope = :scope and subject = :subject and id = :id;
+
+-- name: forget_entry_refusals
+-- mark: across patients
+-- What people said of one entry.
+delete from entry_refusals where scope = :scope and subject = :subject and entry = :id;
+
+-- name: forget_learned_of_entry
+-- mark: one patient
+-- That one entry was learned from this patient.
+delete from learned_from where patient = :patient and scope = :scope and subject = :subject and entry = :entry;
+
+-- name: look_entry_documents
+-- mark: across patients
+-- Every file of one subject.
+select id, about, body from entry_documents where scope = :scope and subject = :subject order by id;
+
+-- name: look_entry_refusals
+-- mark: across patients
+-- Every word of people on what was learned of one subject.
+select entry, number, body from entry_refusals where scope = :scope and subject = :subject order by entry, number;

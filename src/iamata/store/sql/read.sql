@@ -129,3 +129,8 @@ on conflict (patient, id) do update set created_at = excluded.created_at, body =
 -- mark: one patient
 -- One context.
 select body from contexts where patient = :patient and id = :id;
+
+-- name: context_times
+-- mark: one patient
+-- When contexts were given out.
+select id, created_at from contexts where patient = :patient order by id;

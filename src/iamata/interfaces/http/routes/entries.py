@@ -181,6 +181,22 @@ def refuse_entry(served: Here, access: Who, subject: Of, entry_id: str, body: Js
     return Response(status_code=204)
 
 
+@router.delete("/entries/{entry_id}", operation_id="erase-entry", status_code=204)
+def erase_entry(served: Here, access: Who, subject: Of, entry_id: str) -> Response:
+    """Erase one entry of an organization, operator or agent: every version, and the files that no other came from.
+    Irreversible. The header `Iamata-Erasure` names the receipt. 410 if it was erased before."""
+    erased = served.engine.erase_entry(subject, entry_id, access=access)
+    return Response(status_code=204, headers={"Iamata-Erasure": erased.id})
+
+
+@router.delete("", operation_id="delete-subject", status_code=204)
+def delete_subject(served: Here, access: Who, subject: Of) -> Response:
+    """Erase an organization, operator or agent with everything held; irreversible, and fine if it is gone. The header
+    `Iamata-Erasure` names the receipt. An entry of it that is written afterwards begins it anew."""
+    erased = served.engine.delete_subject(subject, access=access)
+    return Response(status_code=204, headers={"Iamata-Erasure": erased.id} if erased else None)
+
+
 @router.get("/documents/{document_id}/content", operation_id="get-entry-document")
 def document_content(served: Here, access: Who, subject: Of, document_id: str) -> Response:
     """The file that an entry came from, exactly as received. Sent as a download in a sandbox."""

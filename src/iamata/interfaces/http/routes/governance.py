@@ -55,8 +55,8 @@ def list_erasures(served: Here, access: Who, paging: Pages) -> Response:
     openapi_extra=body_schema(ErasureBody),
 )
 def erase(served: Here, access: Who, patient_id: str, body: JsonBody) -> Response:
-    """Erase one document, session, message or memory with everything that rests on it alone: the signed receipt.
-    Irreversible. 409 while a legal hold stands; 410 if it was erased before."""
+    """Erase one document, session, message, memory, inference, context or tool call with everything that rests on it
+    alone: the signed receipt. Irreversible. 409 while a legal hold stands; 410 if it was erased before."""
     asked = read(body, ErasureBody)
     made = served.engine.erase(patient_id, asked.kind, asked.id, access=access)
     served.forget(patient_id)
