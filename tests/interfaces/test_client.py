@@ -7,6 +7,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -518,3 +519,10 @@ def test_a_verb_of_the_client_takes_what_the_engines_takes_and_gives_what_it_giv
     if name != "close":
         assert ours.return_annotation == f"Steps[{engines.return_annotation}]"
         assert getattr(Client, name).__doc__ == getattr(verbs, name).__doc__
+
+
+def test_the_guides_example_runs(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "use-the-client.md"
+    example = page.read_text("utf-8").partition("```py\n")[2].partition("```")[0]
+    exec(example.replace("http://localhost:8321", url), {})
+    assert "I stopped the lisinopril" in capsys.readouterr().out
