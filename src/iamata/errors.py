@@ -20,7 +20,9 @@ from __future__ import annotations
 
 
 class IamataError(Exception):
-    """Something went wrong in iamata."""
+    """Something went wrong in iamata. `request_id` is the server's, where the error came from one."""
+
+    request_id: str = ""
 
     def __str__(self) -> str:
         return self.args[0] if self.args else (type(self).__doc__ or "").strip().split("\n")[0]

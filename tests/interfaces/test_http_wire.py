@@ -282,7 +282,7 @@ def test_the_resolution_report_is_ordered_and_counts_the_whole_graph(view: Graph
 
 def test_conflicts_of_statements_and_of_memories_stand_side_by_side() -> None:
     graph = made.graph()
-    severity, stopped = conflicts(graph.conflicts.values(), graph)
+    severity, stopped = conflicts([*graph.spoken_conflicts(), *graph.conflicts.values()], graph)
     assert (severity["id"], severity["between"], severity["display"]) == ("cf_1", "statements", "Otitis media")
     assert [each["items"] for each in severity["sides"]] == [["st_c2"], ["st_c1"]]
     assert (stopped["id"], stopped["between"], stopped["fact"]) == ("ln_3", "memory and fact", "fa_m1")

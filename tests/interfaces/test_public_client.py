@@ -491,7 +491,7 @@ def test_conflicts_are_listed_with_every_side(told: Calling) -> None:
     (stopped,) = [each for each in page["data"] if each["between"] == "memory and fact"]
     assert (stopped["kind"], stopped["factKind"]) == ("status", "medication")
     assert [each["says"] for each in stopped["sides"]] == [
-        "Amoxicillin 250 mg/5 mL: active",
+        "Amoxicillin 250 mg/5 mL, active",
         "We stopped the amoxicillin on Thursday",
     ]
     assert raw(told, "/conflicts", perPage=1, page=99)["data"] == []

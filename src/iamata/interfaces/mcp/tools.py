@@ -107,7 +107,7 @@ def _browse_patient(engine: Engine, access: Access, given: arguments.BrowsePatie
             true_at=times["true_at"],
             access=access,
         )
-        return Answer(telling.page(opened), answers.file(given.patient_id, opened))
+        return Answer(telling.page(opened), answers.file(given.patient_id, opened, found))
     shown, first = _lines(found, given.page)
     structured = answers.listing(given.patient_id, shown) | {"total": len(found.nodes), "page": given.page}
     return Answer(telling.listing(shown, first=first, total=len(found.nodes)), structured)
@@ -207,9 +207,7 @@ def _list_conflicts(engine: Engine, access: Access, given: arguments.ListConflic
     found = sorted(engine.conflicts(given.patient_id, **given.moments, access=access), key=lambda each: each.id)
     first = given.page * given.limit
     shown = found[first : first + given.limit]
-    ids = {each.id for each in shown}
-    listed = answers.conflicts([each for each in found if each.id in graph.conflicts], graph)
-    data = [each for each in listed if each["id"] in ids]
+    data = answers.conflicts(shown, graph)
     text = telling.conflicts(shown, graph, first=first, total=len(found))
     return Answer(text, page(data, len(found), given.page, given.limit))
 

@@ -14,9 +14,8 @@ from iamata.model.conflict import Conflict
 from iamata.model.context import Context, ContextItem
 from iamata.model.decision import Decision
 from iamata.model.graph import Graph
-from iamata.model.link import LinkType
 from iamata.model.model_answers import Adjudicated
-from iamata.model.reading import Citation, Explanation, Hit, Listing, Page, Testimony
+from iamata.model.reading import Citation, Explanation, Hit, Listing, Node, Page, Testimony
 from iamata.model.ruling import Ruling
 from iamata.model.statement import Statement
 
@@ -42,28 +41,30 @@ def to_path(patient: str, address: str) -> str:
 
 
 def listing(patient: str, of: Listing) -> Json:
-    """The contract's directory; its `preview` is for files, our `hint` for both."""
+    """The contract's directory."""
     return {
         "path": to_path(patient, of.address),
         "type": "directory",
-        "children": [
-            given(
-                {
-                    "name": node.name.rstrip("/"),
-                    "type": "directory" if node.directory else "file",
-                    "preview": None if node.directory else node.hint,
-                    "hint": node.hint,
-                    "address": node.address,
-                    "path": to_path(patient, node.address),
-                    "tokens": node.tokens,
-                    "items": node.items,
-                }
-            )
-            for node in of.nodes
-        ],
+        "children": [_node(patient, node) for node in of.nodes],
         "address": of.address,
         "stamp": of.stamp,
     }
+
+
+def _node(patient: str, of: Node) -> Json:
+    """A line of a directory: the contract's `preview` is for files, our `hint` for both."""
+    return given(
+        {
+            "name": of.name.rstrip("/"),
+            "type": "directory" if of.directory else "file",
+            "preview": None if of.directory else of.hint,
+            "hint": of.hint,
+            "address": of.address,
+            "path": to_path(patient, of.address),
+            "tokens": of.tokens,
+            "items": of.items,
+        }
+    )
 
 
 def the_file(of: Listing) -> str | None:
@@ -78,9 +79,10 @@ def the_file(of: Listing) -> str | None:
     return None if is_index else node.address
 
 
-def file(patient: str, of: Page) -> Json:
-    """The contract's answer for browsing a file."""
-    return {"path": to_path(patient, of.address), "type": "file"} | page(of)
+def file(patient: str, of: Page, line: Listing) -> Json:
+    """The contract's answer for browsing a file; its own line of the tree rides along as `node`."""
+    node = _node(patient, line.nodes[0])
+    return {"path": to_path(patient, of.address), "type": "file", "node": node} | page(of)
 
 
 def page(of: Page) -> Json:
@@ -164,36 +166,20 @@ def _item(of: ContextItem) -> Json:
     }
 
 
-def conflicts(between_statements: Iterable[Conflict], graph: Graph) -> list[Json]:
+def conflicts(found: Iterable[Conflict], graph: Graph) -> list[Json]:
     """Every conflict with its sides, by id: those between statements, and those of a memory with a fact (which the
     graph holds as links; the fact is left untouched)."""
-    found = [
+    told = [
         _conflict(each.id, each.kind.value, graph, each.fact)
         | {
-            "between": "statements",
+            "between": "statements" if each.id in graph.conflicts else "memory and fact",
             "field": each.field,
             "sides": [{"says": side.says, "items": list(side.items)} for side in each.sides],
             "rule": each.rule,
         }
-        for each in between_statements
+        for each in found
     ]
-    for link in graph.links.values():
-        memory = graph.memories.get(link.origin)
-        fact = graph.facts.get(link.target)
-        if link.type is LinkType.CONFLICTS and memory is not None and fact is not None:
-            found.append(
-                _conflict(link.id, link.conflict_kind, graph, fact.id)
-                | {
-                    "between": "memory and fact",
-                    "field": link.conflict_kind,
-                    "sides": [
-                        {"says": f"{fact.display}: {fact.standing.value}", "items": list(fact.members)},
-                        {"says": memory.quote, "items": [memory.id]},
-                    ],
-                    "rule": link.rule,
-                }
-            )
-    return sorted(found, key=lambda each: each["id"])
+    return sorted(told, key=lambda each: each["id"])
 
 
 def _conflict(id: str, kind: str, graph: Graph, fact_id: str) -> Json:

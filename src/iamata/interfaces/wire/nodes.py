@@ -250,7 +250,7 @@ def memory_fields(of: Memory) -> Json:
             "message": of.message,
             "quote": {"text": of.quote, "offsetStart": of.start, "offsetEnd": of.end},
             "concept": value(of.concept) if isinstance(of.concept, CodedText) else None,
-            "codes": codes(of.concept),
+            "codes": _memory_codes(of.concept),
             "polarity": of.polarity.value,
             "experiencer": of.experiencer.value,
             "temporality": of.temporality.value,
@@ -266,6 +266,12 @@ def memory_fields(of: Memory) -> Json:
             "form": Form.UNSTRUCTURED.value,
         }
     )
+
+
+def _memory_codes(concept: CodedText) -> list[Json]:
+    """As sent, with `normal` beside: the code in our form of its system."""
+    coded = [each for each in concept.codings if each.code]
+    return [each | given({"normal": of.normal}) for each, of in zip(codes(concept), coded, strict=True)]
 
 
 def memory_node(view: GraphView, id: str) -> Json:

@@ -51,6 +51,8 @@ def patient_line(of: PatientRow, who: Person | None) -> Json:
     return {
         "registryKey": of.id,
         "patient": None if who is None else {"id": of.id, "name": who.name},
+        "createdAt": instant(of.created_at),
+        "updatedAt": instant(of.updated_at),
         "version": of.version,
     }
 
@@ -75,6 +77,9 @@ def patient_detail(of: PatientRow, graph: Graph, *, warnings: int, load_ms: floa
             "conflicts": len(graph.conflicts),
         },
         "scope": "patient",
+        "createdAt": instant(of.created_at),
+        "updatedAt": instant(of.updated_at),
+        "version": of.version,
         "graphVersion": graph.version,
         "graphHash": graph.hash,
         "trueAt": instant(graph.moment.true_at),

@@ -101,6 +101,7 @@ def line(of: IntakeLine) -> Json:
     return given(
         {
             "kind": of.kind,
+            "label": of.label,
             "place": of.place,
             "outcome": of.outcome.value,
             "reason": of.reason.value,

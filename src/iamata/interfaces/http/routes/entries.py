@@ -76,9 +76,10 @@ def list_entries(
     tag: Annotated[list[str] | None, Query(description="Only with all of these tags.")] = None,
     attribution: Annotated[str, Query(description="Only `system`, `user` or `agent` reported.")] = "",
     history: Annotated[bool, Query(description="Every version, also those that are not in force.")] = False,
+    passages: Annotated[bool, Query(description="With the passages of each, not their number alone.")] = False,
 ) -> Response:
-    """The entries that are in force, by id; passages are counted only. Of a patient what agents inferred, and whether
-    what that was derived from has changed since."""
+    """The entries that are in force, by id; passages are counted only, unless asked for. Of a patient what agents
+    inferred, and whether what that was derived from has changed since."""
     found = served.engine.entries(
         subject,
         kinds=wire.kinds(listed(kind)),
@@ -94,7 +95,7 @@ def list_entries(
     if subject.scope is Scope.PATIENT and not history:
         held = served.engine.inferences(subject.id, known_at=when.known_at, true_at=when.true_at, access=access)
         state = {each.entry.id: wire.inferred(each) for each in held}
-    shown = [state.get(each.id) or wire.entry(each) for each in found[first : first + paging.size]]
+    shown = [state.get(each.id) or wire.entry(each, passages=passages) for each in found[first : first + paging.size]]
     return json_reply(page(shown, len(found), paging.number, paging.size))
 
 
@@ -218,7 +219,7 @@ def browse(served: Here, access: Who, request: Request, subject: Of, when: When,
     if leaf is None:
         return stamped(request, listing("", found), found.stamp)
     opened = served.engine.read(leaf, known_at=when.known_at, true_at=when.true_at, access=access)
-    return stamped(request, file("", opened), opened.stamp)
+    return stamped(request, file("", opened, found), opened.stamp)
 
 
 @router.get("/read", operation_id="read-entries")

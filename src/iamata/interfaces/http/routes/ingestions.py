@@ -69,14 +69,18 @@ AnyBody = Annotated[list[Sent], Depends(documents_body())]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", max_length=255)]
 
 
+WithLines = Annotated[bool, Query(description="With every intake line and its place.")]
+
+
 class How(msgspec.Struct, frozen=True):
-    """How a submission is to be taken: how long to wait until it is formed, from which system, of what sort, and also
-    if it was erased."""
+    """How a submission is to be taken: how long to wait until it is formed, from which system, of what sort, also if
+    it was erased, and answered with its intake line by line."""
 
     wait_s: float
     source: str
     source_kind: SourceKind | None
     after_erasure: bool = False
+    lines: bool = False
 
 
 def heard(
@@ -89,9 +93,10 @@ def heard(
     after_erasure: Annotated[
         bool, Query(alias="afterErasure", description="Also if the patient, or this very thing, was erased.")
     ] = False,
+    lines: WithLines = False,
 ) -> How:
     """How talk is taken: what its source is needs no saying."""
-    return How(wait_s(served, wait), source or source_header or "", None, after_erasure)
+    return How(wait_s(served, wait), source or source_header or "", None, after_erasure, lines)
 
 
 def how(
@@ -133,7 +138,7 @@ def _taken(
         after_erasure=how.after_erasure,
         access=access,
     )
-    return json_reply(receipts(served.await_all(made, how.wait_s, access)))
+    return json_reply(receipts(served.await_all(made, how.wait_s, access), lines=how.lines))
 
 
 @router.post("/ingestions/fhir/r4", operation_id="ingest-fhir-r4", openapi_extra=fhir_schema())
@@ -211,7 +216,7 @@ def ingest_sessions(
         access=access,
     )
     settled = served.await_all(made, how.wait_s, access)
-    return json_reply(receipts(settled, turns=[len(talk) for talk in talks]))
+    return json_reply(receipts(settled, turns=[len(talk) for talk in talks], lines=how.lines))
 
 
 def _session_id(patient_id: str, sent: TranscriptBody, index: int, key: str | None) -> str:
@@ -271,7 +276,7 @@ def ingest_transcript(
         after_erasure=how.after_erasure,
         access=access,
     )
-    return json_reply(receipt(served.await_settled(made, how.wait_s, access)))
+    return json_reply(receipt(served.await_settled(made, how.wait_s, access), lines=how.lines))
 
 
 def _check_session(served: Served, access: Access, patient_id: str, name: str) -> None:
@@ -291,6 +296,7 @@ def list_ingestions(
     status: Annotated[list[str] | None, Query(description="May be repeated or hold commas.")] = None,
     sort: Annotated[str, Query(pattern="^receivedAt$")] = "receivedAt",
     order: Annotated[str, Query(pattern="^(asc|desc)$")] = "asc",
+    lines: WithLines = False,
 ) -> Response:
     """The patient's receipts, newest last; `?status=pending,processing` with a total of 0 means that all is settled."""
     statuses = listed(status)
@@ -304,7 +310,7 @@ def list_ingestions(
         first = paging.number * paging.size
         wanted = rows if total <= paging.size else served.receipts(patient_id, access, statuses)
         rows = [] if first >= total else wanted[::-1][first : first + paging.size]
-    return json_reply(page([receipt(each) for each in rows], total, paging.number, paging.size))
+    return json_reply(page([receipt(each, lines=lines) for each in rows], total, paging.number, paging.size))
 
 
 @router.get("/ingestions/{ingestion_id}", operation_id="get-ingestion")
@@ -313,7 +319,7 @@ def get_ingestion(
     access: Who,
     patient_id: str,
     ingestion_id: Annotated[str, Path()],
-    lines: Annotated[bool, Query(description="With every intake line and its place.")] = False,
+    lines: WithLines = False,
 ) -> Response:
     """One receipt, and where its work stands."""
     found = [served.engine.receipt(patient_id, each, access=access) for each in split_id(ingestion_id)]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from importlib.metadata import version
+from typing import Annotated
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Header, Response
 
 from iamata.errors import NotFound, Unavailable
 from iamata.interfaces.http.asking import Here, Pages, When, Who
 from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.wire.erasures import erasure
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.patients import Person, patient, patient_detail, patient_line, person
 from iamata.interfaces.wire.values import page
 from iamata.model.patient import PatientRow
 
 router = APIRouter()
+
+_WITH_RECEIPT = "return=representation"  # RFC 7240, 4.2
 
 
 @router.get("/", tags=["service"], operation_id="get-service-info")
@@ -79,10 +83,17 @@ def get_patient(served: Here, access: Who, patient_id: str, when: When) -> Respo
 
 
 @router.delete("/v1/patients/{patient_id}", tags=["patients"], operation_id="delete-patient", status_code=204)
-def delete_patient(served: Here, access: Who, patient_id: str) -> Response:
+def delete_patient(
+    served: Here,
+    access: Who,
+    patient_id: str,
+    prefer: Annotated[str, Header(description="`return=representation`: answer 200 with the receipt.")] = "",
+) -> Response:
     """Erase the patient with everything held; irreversible, and fine if it is gone. 409 while a legal hold stands. The
     header `Iamata-Erasure` names the receipt. Nothing is ingested about the patient afterwards before it is registered
     again by PUT, or `afterErasure` says so."""
     erased = served.engine.delete_patient(patient_id, access=access)
     served.forget(patient_id)
+    if erased and prefer.replace(" ", "") == _WITH_RECEIPT:
+        return json_reply(erasure(erased), headers={"Preference-Applied": _WITH_RECEIPT, "Iamata-Erasure": erased.id})
     return Response(status_code=204, headers={"Iamata-Erasure": erased.id} if erased else None)

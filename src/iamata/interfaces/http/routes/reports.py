@@ -72,6 +72,6 @@ def list_conflicts(served: Here, access: Who, patient_id: str, paging: Pages, wh
     times = {"known_at": when.known_at, "true_at": when.true_at}
     graph = served.engine.graph(patient_id, **times, access=access)
     known = served.engine.conflicts(patient_id, **times, access=access)
-    found = conflicts([conflict for conflict in known if conflict.id in graph.conflicts], graph)
+    found = conflicts(known, graph)
     first = paging.number * paging.size
     return json_reply(page(found[first : first + paging.size], len(found), paging.number, paging.size))

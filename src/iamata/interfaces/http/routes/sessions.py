@@ -8,8 +8,9 @@ from uuid import uuid4
 from fastapi import APIRouter, Query, Response
 
 from iamata.errors import NotFound
-from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who, wait_s
+from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who
 from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.routes.ingestions import Heard
 from iamata.interfaces.http.schemas import body_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
@@ -100,10 +101,9 @@ def append_messages(
     patient_id: str,
     session_id: str,
     body: JsonBody,
-    wait: Annotated[str | None, Query()] = None,
+    how: Heard,
 ) -> Response:
     """Add turns at the end of a session; sent twice, they were said twice."""
-    seconds = wait_s(served, wait)
     sent = read(body, MessagesBody).messages
     check_about(patient_id, sent, "/messages")
     said = turns(sent, "/messages")
@@ -111,9 +111,13 @@ def append_messages(
         check_new(patient_id, "patient")
     if not _has_session(served, access, patient_id, session_id):
         check_new(session_id, "session")
-    made = served.engine.append(patient_id, session_id, said, form=False, access=access)
-    settled = served.await_settled(made, seconds, access)
-    return json_reply({"sessionId": session_id, "patientId": patient_id, "ingestion": receipt(settled)})
+    made = served.engine.append(
+        patient_id, session_id, said, source=how.source, form=False, after_erasure=how.after_erasure, access=access
+    )
+    settled = served.await_settled(made, how.wait_s, access)
+    return json_reply(
+        {"sessionId": session_id, "patientId": patient_id, "ingestion": receipt(settled, lines=how.lines)}
+    )
 
 
 def _has_session(served: Served, access: Access, patient_id: str, session_id: str) -> bool:

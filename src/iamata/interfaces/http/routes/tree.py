@@ -26,7 +26,7 @@ def browse(served: Here, access: Who, request: Request, patient_id: str, when: W
     if leaf is None:
         return stamped(request, listing(patient_id, found), found.stamp)
     page = served.engine.read(leaf, known_at=when.known_at, true_at=when.true_at, access=access)
-    return stamped(request, file(patient_id, page), page.stamp)
+    return stamped(request, file(patient_id, page, found), page.stamp)
 
 
 @router.get("/read", operation_id="read-vfs")
