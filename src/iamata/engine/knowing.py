@@ -308,10 +308,11 @@ class Knowing(Door):
 
     def _missing_entry(self, subject: Subject, id: str, held: Sequence[Entry], access: Access) -> NotFound:
         """Why an entry is not there. Who does not see everything is not told what is gone from what is hidden."""
-        if subject.scope is Scope.PATIENT and not held and not self._of(subject, id):
-            return self._absent(subject.id, Erasable.INFERENCE, id, access)
-        if subject.scope is Scope.PATIENT and sees_all(access) and not held and self._of(subject, id):
-            return Gone(f"entry {id!r} is gone: what it rests on was retracted or refused", what="entry", id=id)
+        if subject.scope is Scope.PATIENT and sees_all(access) and not held:
+            if self._of(subject, id):
+                return Gone(f"entry {id!r} is gone: what it rests on was retracted or refused", what="entry", id=id)
+            if self._store.erased(subject.id, Erasable.INFERENCE, id) is not None:
+                return Gone(f"entry {id!r} was erased", what="entry", id=id)
         if subject.scope is not Scope.PATIENT and not held and self._store.erased_entry(subject, id) is not None:
             return Gone(f"entry {id!r} was erased", what="entry", id=id)
         return NotFound(what="entry", id=id)
