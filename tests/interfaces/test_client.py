@@ -479,7 +479,7 @@ MISSING = {
     **dict.fromkeys(("audit_records", "audit_checkpoint", "retention_preview", "retention_apply"), NOT_YET),
     **dict.fromkeys(("policy", "explain_policy", "relate", "relations", "end_relation"), NOT_YET),
     **dict.fromkeys(("break_glass", "broken_glass", "record_calls", "tool_calls", "link_history"), NOT_YET),
-    **dict.fromkeys(("ingest_entry", "refuse_entry", "entry_document"), NOT_YET),
+    **dict.fromkeys(("ingest_entry", "refuse_entry", "entry_document", "erase_entry", "delete_subject"), NOT_YET),
 }
 # What the client offers beside the engine's verbs.
 BESIDE = {"wait", "each_patient", "each_receipt", "each_erasure"}
