@@ -354,12 +354,12 @@ def _when(counting: list[Said]) -> Timed | None:
 
 
 def _former(leading: Said, member: Said) -> bool:
-    """Had what this one tells of ended when the leading one said that it runs?"""
+    """Had what this one tells of ended when the leading one said that it runs, or on that day?"""
     end = member.happened.at.end if member.happened and isinstance(member.happened.at, Period) else None
-    if member is leading or not leading.running or end is None or end.latest is None:
+    if member is leading or not leading.running or end is None or end.earliest is None:
         return False
     at = leading.stated_at
-    return at is not None and at.earliest is not None and end.latest < at.earliest
+    return at is not None and at.latest is not None and end.earliest <= at.latest
 
 
 def _currency(kind: Kind, standing: Standing, when: Timed | None, counting: list[Said], true_at: datetime) -> Currency:
