@@ -11,6 +11,7 @@ import pytest
 from spec_patients import HandClock, bundle, condition
 
 from iamata import Access, ContextRequest, Engine, Gone, InvalidValue, NotFound, Speaker, Subject, Turn, patient
+from iamata.errors import Unavailable
 from iamata.model.access import PrincipalKind
 from iamata.model.entry import EntryDraft, EntryKind
 from iamata.model.erasure import Erasable
@@ -187,6 +188,11 @@ def test_an_engine_does_not_open_with_a_policy_that_is_not_understood(tmp_path: 
     file.write_text(rule("document").replace("keep_days = 30", "keep_days = -1"), "utf-8")
     with pytest.raises(InvalidValue, match=r"mine\.toml line 1"):
         Engine.open(tmp_path / "a.db", retention=file)
+    file.write_bytes(rule("document").encode() + b"# \xff")
+    with pytest.raises(InvalidValue, match=r"mine\.toml line \d+: this is not UTF-8"):
+        Engine.open(tmp_path / "a.db", retention=file)
+    with pytest.raises(Unavailable, match=r"missing\.toml cannot be read"):
+        Engine.open(tmp_path / "a.db", retention=tmp_path / "missing.toml")
     assert not (tmp_path / "a.db").exists()
     file.write_text(rule("document"), "utf-8")
     with Engine.open(tmp_path / "a.db", retention=file) as engine:

@@ -16,16 +16,14 @@ from iamata.engine.exporting import Exporting
 from iamata.engine.knowing import Knowing
 from iamata.engine.models import ADJUDICATION, LEARNING, tasks_of
 from iamata.engine.moving import Moving
-from iamata.engine.policies import policy_of
+from iamata.engine.policies import policy_of, retention_of
 from iamata.engine.practising import Practising
 from iamata.engine.relating import Relating
 from iamata.engine.remembering import Remembering
 from iamata.engine.rereading import Rereading
 from iamata.engine.retaining import Retaining
-from iamata.errors import InvalidValue
 from iamata.model.access import Access
 from iamata.model.audit import DoorName
-from iamata.policy.retention import Policy, read_policy
 from iamata.policy.view import Privacy
 from iamata.ports import KeyStore, LanguageModel
 from iamata.store import FileKeyStore, open_store
@@ -66,7 +64,7 @@ class Engine(
         `erasures` is the file of the ledger of erasures, beside the database or the keys unless it is given: no backup
         may bring an older one back.
         `retention` is the file of the retention policy; without it nothing has a period. One that is not understood
-        whole raises InvalidValue with the line.
+        whole raises InvalidValue with the line, one that cannot be read Unavailable.
         `terminology` is the folder of compiled licensed terminologies; what is loaded there is used by this process
         (all its engines) from now on. Without it nothing changes.
         `model` is a language model (in `iamata.engine.models`: a `RemoteModel` of a `ModelServer`); by default none.
@@ -82,7 +80,7 @@ class Engine(
         rules = policy_of(policy)
         if terminology is not None:
             terminologies.use(Path(terminology))
-        kept = None if retention is None else _policy(Path(retention))
+        kept = retention_of(retention)
         store = open_store(
             db,
             keys=FileKeyStore(keys) if isinstance(keys, (str, Path)) else keys,
@@ -114,10 +112,3 @@ class Engine(
         self, type: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _policy(file: Path) -> Policy:
-    try:
-        return read_policy(file.read_text("utf-8"), file.name)
-    except OSError as error:
-        raise InvalidValue(f"the retention policy {file.name} cannot be read: {error.strerror}") from None

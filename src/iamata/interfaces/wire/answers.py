@@ -28,11 +28,13 @@ def patient_root(patient: str) -> str:
 
 def to_address(patient: str, path: str) -> str:
     """The address of a path relative to the patient's root; an address under that root is taken as it is."""
-    root = patient_root(patient)
+    return under(patient_root(patient), path)
+
+
+def under(root: str, path: str) -> str:
+    """The address of a path relative to a root of the tree; an address under that root is taken as it is."""
     relative = path if path.startswith("/") else f"/{path}"
-    if relative == root or relative.startswith(f"{root}/"):
-        return relative
-    return root + relative
+    return relative if relative == root or relative.startswith(f"{root}/") else root + relative
 
 
 def to_path(patient: str, address: str) -> str:

@@ -11,12 +11,11 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from iamata.engine.writing import Sent
 from iamata.errors import BadInput
 from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who, documents_body, listed
-from iamata.interfaces.http.problems import OutOfRange
-from iamata.interfaces.http.replies import json_reply, stamped
+from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.routes.tree import Budget, browsed, rendered
 from iamata.interfaces.http.schemas import body_schema, documents_schema
 from iamata.interfaces.wire import entries as wire
-from iamata.interfaces.wire.answers import file, listing, the_file
-from iamata.interfaces.wire.answers import page as page_json
+from iamata.interfaces.wire.answers import under
 from iamata.interfaces.wire.entries import EntryBody, LearnBody, RefusalBody, RetirementBody
 from iamata.interfaces.wire.requests import read as read_json
 from iamata.interfaces.wire.values import page
@@ -213,13 +212,7 @@ def document_content(served: Here, access: Who, subject: Of, document_id: str) -
 @router.get("/vfs", operation_id="browse-entries")
 def browse(served: Here, access: Who, request: Request, subject: Of, when: When, path: TreePath = "/") -> Response:
     """A directory of the subject's tree, or a file with its content."""
-    times = {"known_at": when.known_at, "true_at": when.true_at}
-    found = served.engine.browse(_address(subject, path), **times, access=access)
-    leaf = the_file(found)
-    if leaf is None:
-        return stamped(request, listing("", found), found.stamp)
-    opened = served.engine.read(leaf, known_at=when.known_at, true_at=when.true_at, access=access)
-    return stamped(request, file("", opened, found), opened.stamp)
+    return browsed(served, access, request, under(f"/{subject}", path), when)
 
 
 @router.get("/read", operation_id="read-entries")
@@ -231,24 +224,7 @@ def read(
     when: When,
     path: TreePath = "/",
     format: Format = Format.NARRATIVE,
-    token_budget: Annotated[int | None, Query(description="At most so many tokens, exactly counted.")] = None,
+    token_budget: Budget = None,
 ) -> Response:
     """A file of the subject's tree, rendered."""
-    if token_budget is not None and token_budget < 0:
-        raise OutOfRange("token_budget is 0 or more")
-    found = served.engine.read(
-        _address(subject, path),
-        format=format,
-        token_budget=token_budget,
-        known_at=when.known_at,
-        true_at=when.true_at,
-        access=access,
-    )
-    return stamped(request, page_json(found), found.stamp)
-
-
-def _address(subject: Subject, path: str) -> str:
-    """The address of a path relative to the subject; an address under its root is taken as it is."""
-    root = f"/{subject}"
-    relative = path if path.startswith("/") else f"/{path}"
-    return relative if relative == root or relative.startswith(f"{root}/") else root + relative
+    return rendered(served, access, request, under(f"/{subject}", path), when, format, token_budget)
