@@ -246,13 +246,6 @@ def test_a_server_that_may_not_be_called_is_refused_before_any_call(given: dict[
         ModelServer(**{"name": "m"} | given)
 
 
-def test_a_host_that_is_listed_as_private_may_be_called_without_tls_and_others_may_not_be_private() -> None:
-    listed = ModelServer(name="m", base_url="http://10.1.2.3:8000/v1", private=("10.1.0.0/16",))
-    assert listed.may_be_private("gpu.hospital", "10.1.9.9")
-    assert not listed.may_be_private("gpu.hospital", "10.2.9.9")
-    assert not listed.may_be_private("gpu.hospital", "127.0.0.1")
-
-
 def test_a_public_name_that_leads_to_this_machine_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as here:
         port = here.getsockname()[1]

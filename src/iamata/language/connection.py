@@ -6,12 +6,11 @@ proxies and netrc of the environment are not used. What is sent is for the wires
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 import ssl
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from iamata.destinations import may_connect, resolve
 from iamata.errors import Unavailable
 from iamata.language.servers import ModelServer
 
@@ -26,14 +25,6 @@ _PLAIN: Final = frozenset({"host", "content-type", "content-length", "accept", "
 
 class TooMuch(Exception):
     """More bytes came than are taken."""
-
-
-def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host; empty if it has none."""
-    try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    except OSError:
-        return []
 
 
 def http_client(
@@ -100,7 +91,9 @@ def http_client(
         ) -> httpcore2.NetworkStream:
             until = monotonic() + (server.timeout_s if timeout is None else timeout)
             addresses = resolve(host, port)
-            if not addresses or not all(_allowed(server, host, address) for address in addresses):
+            if not addresses or not all(
+                may_connect(host, server.private, address, this_machine=True) for address in addresses
+            ):
                 raise httpcore2.ConnectError("no address, or a private one that is not listed")
             connected = self._inner.connect_tcp(addresses[0], port, timeout, local_address, socket_options)
             return Timed(connected, until)
@@ -170,11 +163,3 @@ def http_client(
             self._pool.close()
 
     return httpx2.Client(transport=Transport(), timeout=server.timeout_s, follow_redirects=False, trust_env=False)
-
-
-def _allowed(server: ModelServer, host: str, address: str) -> bool:
-    known = ipaddress.ip_address(address.partition("%")[0])
-    mapped = getattr(known, "ipv4_mapped", None) or known
-    if host.lower() == "localhost" and mapped.is_loopback:
-        return True
-    return bool(mapped.is_global) or server.may_be_private(host, str(mapped))

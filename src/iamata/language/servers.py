@@ -5,12 +5,11 @@ Not here: any call.
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
+from iamata.destinations import check_base_url
 from iamata.errors import InvalidValue
 
 Wire = Literal["openai", "anthropic"]
@@ -51,42 +50,11 @@ class ModelServer(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidValue("a language model has a name")
         if self.attempts < 1 or self.timeout_s <= 0 or self.answer_bytes < 1:
             raise InvalidValue("a language model is given at least one attempt, some time and some bytes")
-        try:
-            parts = urlsplit(self.url)
-            host, _port = parts.hostname, parts.port
-        except ValueError:
-            raise InvalidValue("the base URL of the language model is no URL") from None
-        if not host or parts.username or parts.password or parts.query or parts.fragment:
-            raise InvalidValue(
-                "the base URL of the language model is scheme, host and path, without credentials and query"
-            )
-        if parts.scheme != "https" and not (parts.scheme == "http" and self.may_be_private(host)):
-            raise InvalidValue(
-                "the base URL of the language model is https (http only to this machine or a host listed as private)"
-            )
+        check_base_url(self.url, "the base URL of the language model", self.private, this_machine=True)
 
     @property
     def url(self) -> str:
         return self.base_url or BASE_URLS[self.wire]
-
-    def may_be_private(self, host: str, address: str = "") -> bool:
-        """Is this host this machine, or is it or the network of its address listed?"""
-        if host.lower() == "localhost" or host.lower() in (each.lower() for each in self.private):
-            return True
-        for text in filter(None, (address, host)):
-            try:
-                found = ipaddress.ip_address(text)
-            except ValueError:
-                continue
-            if found.is_loopback and text == host:
-                return True
-            for each in self.private:
-                try:
-                    if found in ipaddress.ip_network(each):
-                        return True
-                except ValueError:
-                    continue
-        return False
 
     def __repr__(self) -> str:
         return f"ModelServer(name={self.name!r}, wire={self.wire!r}, base_url={self.base_url!r})"

@@ -7,8 +7,6 @@ netrc of the environment are not used. Not here: what is asked for (`searching`,
 
 from __future__ import annotations
 
-import ipaddress
-import socket
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -16,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from iamata.destinations import may_connect, resolve
 from iamata.errors import BadInput, NotAllowed, NotFound, TooLarge, Unavailable
 from iamata.reach.servers import BackendService, Bearer, FhirServer
 from iamata.reach.tokens import Token, ask, token_of
@@ -34,14 +33,6 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
-
-
-def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host; empty if it has none."""
-    try:
-        return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    except OSError:
-        return []
 
 
 class Fetcher:
@@ -210,15 +201,11 @@ class Fetcher:
         addresses = self._resolve(host, port)
         if not addresses:
             raise _Failed("its host has no address")
-        for address in addresses:
-            plain = address.partition("%")[0]
-            known = ipaddress.ip_address(plain)
-            mapped = getattr(known, "ipv4_mapped", None) or known
-            if not mapped.is_global and not self.server.may_be_private(host, str(mapped)):
-                raise NotAllowed(
-                    f"the FHIR server {self.server.name!r} has a private address, which is not listed",
-                    reasons=("private address",),
-                )
+        if not all(may_connect(host, self.server.private, address) for address in addresses):
+            raise NotAllowed(
+                f"the FHIR server {self.server.name!r} has a private address, which is not listed",
+                reasons=("private address",),
+            )
         return addresses[0]
 
 

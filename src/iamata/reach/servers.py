@@ -5,12 +5,12 @@ Not here: any call.
 
 from __future__ import annotations
 
-import ipaddress
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from iamata.destinations import check_base_url, may_be_private
 from iamata.errors import InvalidValue
 
 
@@ -84,37 +84,9 @@ class FhirServer(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not self.name:
             raise InvalidValue("a FHIR server has a name: the source of its records")
-        self._check(self.base_url, "base_url")
+        check_base_url(self.base_url, "base_url", self.private)
         if isinstance(self.credentials, BackendService):
-            self._check(self.credentials.token_url, "token_url")
-
-    def _check(self, url: str, what: str) -> None:
-        try:
-            parts = urlsplit(url)
-            host, _port = parts.hostname, parts.port
-        except ValueError:
-            raise InvalidValue(f"{what} is no URL") from None
-        if not host or parts.username or parts.password or parts.query or parts.fragment:
-            raise InvalidValue(f"{what} is scheme, host and path, without credentials and query")
-        if parts.scheme != "https" and not (parts.scheme == "http" and self.may_be_private(host)):
-            raise InvalidValue(f"{what} is https (http only for a host listed in private)")
-
-    def may_be_private(self, host: str, address: str = "") -> bool:
-        """Is this host, or the network of this address, listed?"""
-        if host.lower() in (each.lower() for each in self.private):
-            return True
-        for text in filter(None, (address, host)):
-            try:
-                found = ipaddress.ip_address(text)
-            except ValueError:
-                continue
-            for each in self.private:
-                try:
-                    if found in ipaddress.ip_network(each):
-                        return True
-                except ValueError:
-                    continue
-        return False
+            check_base_url(self.credentials.token_url, "token_url", self.private)
 
     def within_base(self, url: str) -> bool:
         """Does this URL lie under `base_url`: same scheme, host and port, and a path below its path?"""
@@ -133,7 +105,9 @@ class FhirServer(msgspec.Struct, frozen=True, kw_only=True):
             named = {parts.hostname, f"{parts.hostname}:{parts.port}"}
         except ValueError:
             return False
-        safe = parts.scheme == "https" or (parts.scheme == "http" and self.may_be_private(parts.hostname or ""))
+        safe = parts.scheme == "https" or (
+            parts.scheme == "http" and may_be_private(parts.hostname or "", self.private)
+        )
         return safe and not parts.username and bool(named & {each.lower() for each in self.file_hosts})
 
     def same_origin(self, url: str) -> bool:
