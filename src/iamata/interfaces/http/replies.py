@@ -1,9 +1,10 @@
-"""How does an answer leave: as JSON, with an ETag where the engine gave a read stamp?"""
+"""How does an answer leave: as JSON, with an ETag where the engine gave a read stamp, or as a download?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 from fastapi import Request, Response
@@ -32,6 +33,16 @@ def stamped(request: Request, body: Any, stamp: str) -> Response:
     if request.method == "GET" and _holds(request.headers.get("if-none-match", ""), etag):
         return Response(status_code=304, headers=headers)
     return Response(_encode(body), media_type="application/json", headers=headers)
+
+
+def download(name: str, body: bytes, media: str) -> Response:
+    """Bytes exactly as received, as a download in a sandbox: a document may hold scripts."""
+    headers = {
+        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+        "Content-Security-Policy": "sandbox; default-src 'none'",
+        "Cache-Control": "no-store",
+    }
+    return Response(body, headers=headers, media_type=media or "application/octet-stream")
 
 
 def _holds(sent: str, etag: str) -> bool:

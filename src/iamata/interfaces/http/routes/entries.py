@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from typing import Annotated
-from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from iamata.engine.writing import Sent
 from iamata.errors import BadInput
 from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who, documents_body, listed
-from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.replies import download, json_reply
 from iamata.interfaces.http.routes.tree import Budget, browsed, rendered
 from iamata.interfaces.http.schemas import body_schema, documents_schema
 from iamata.interfaces.wire import entries as wire
@@ -201,12 +200,7 @@ def delete_subject(served: Here, access: Who, subject: Of) -> Response:
 def document_content(served: Here, access: Who, subject: Of, document_id: str) -> Response:
     """The file that an entry came from, exactly as received. Sent as a download in a sandbox."""
     media, body = served.engine.entry_document(subject, document_id, access=access)
-    headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(document_id, safe='')}",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "Cache-Control": "no-store",
-    }
-    return Response(body, headers=headers, media_type=media or "application/octet-stream")
+    return download(document_id, body, media)
 
 
 @router.get("/vfs", operation_id="browse-entries")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Annotated
-from urllib.parse import quote
 from uuid import uuid4
 
 import msgspec
@@ -29,7 +28,7 @@ from iamata.interfaces.http.asking import (
     wait_s,
 )
 from iamata.interfaces.http.problems import OutOfRange
-from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.replies import download, json_reply
 from iamata.interfaces.http.schemas import body_schema, documents_schema, fhir_schema
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.ids import check_new
@@ -328,14 +327,9 @@ def get_ingestion(
 
 @router.get("/documents/{document_id}/content", operation_id="get-document-content", tags=["documents"])
 def document_content(served: Here, access: Who, patient_id: str, document_id: str) -> Response:
-    """The bytes exactly as received. Sent as a download in a sandbox, because a document may hold scripts."""
+    """The bytes exactly as received, as a download in a sandbox."""
     media, body = served.engine.document(patient_id, document_id, access=access)
-    headers = {
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(document_id, safe='')}",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "Cache-Control": "no-store",
-    }
-    return Response(body, headers=headers, media_type=media or "application/octet-stream")
+    return download(document_id, body, media)
 
 
 @router.post("/rereadings", operation_id="reread")
