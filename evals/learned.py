@@ -215,12 +215,15 @@ def _false_denials(talk: Talk, memories: Sequence[Memory]) -> int:
     return int(bool(gold) and ("Known allergies" in denied or ("Known drug allergies" in denied and to_medicine)))
 
 
-_FEELS = re.compile(r"\bI(?:[’']m| am)?(?: \w+){0,2} (?:feel|anxious|confused|worried)\b", re.IGNORECASE)
+_FEELS = re.compile(
+    r"\bI(?:[’']m| am)?(?: \w+){0,2} (?:feel|anxious|confused|worried)\b|\bmy (?:anxiety|worry|worries|fears?)\b",
+    re.IGNORECASE,
+)
 
 
 def _is_leak(talk: Talk, memory: Memory) -> bool:
     """Only counted where the set says that nothing told of a body is the patient's; what the speaker feels ("I still
-    feel anxious") is the speaker's own."""
+    feel anxious", "eased my anxiety") is the speaker's own."""
     own = memory.experiencer is Experiencer.PATIENT and memory.kind in _BODY
     return talk.all_family and own and not _FEELS.search(memory.quote)
 

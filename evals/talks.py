@@ -202,6 +202,11 @@ _HISTORY_OF_DRUGS = re.compile(
 _ALLERGY_LINE = re.compile(r"^.*(?:NKDA|NKA\b|allerg).*$", re.IGNORECASE | re.MULTILINE)
 
 
+def _before_nkda(line: str) -> str:
+    """ "DH Salbutamol NKDA": what stands before the letters is a medicine that is taken, no allergy."""
+    return line.partition("NKDA")[0] if "NKDA" in line and "allerg" not in line.lower() else ""
+
+
 def primock57(folder: Path) -> Iterator[Talk]:
     for path in sorted((folder / "notes").glob("*.json")):
         turns: list[tuple[float, Speaker, str]] = []
@@ -213,8 +218,10 @@ def primock57(folder: Path) -> Iterator[Talk]:
                 if words:
                     turns.append((float(start), speaker, words))
         note = _json(path)["note"]
-        medicines = " ".join(line for line in _HISTORY_OF_DRUGS.findall(note) if not _ALLERGY_LINE.match(line))
-        gold, judged = _silver(medicines, " ".join(_ALLERGY_LINE.findall(note)))
+        lines = [_before_nkda(line) or line for line in _HISTORY_OF_DRUGS.findall(note)]
+        medicines = " ".join(line for line in lines if not _ALLERGY_LINE.match(line))
+        allergies = (line.removeprefix(_before_nkda(line)) for line in _ALLERGY_LINE.findall(note))
+        gold, judged = _silver(medicines, " ".join(allergies))
         yield Talk("primock57", path.stem, [turn[1:] for turn in sorted(turns)], gold, judged, silver=True)
 
 

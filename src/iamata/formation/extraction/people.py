@@ -56,11 +56,51 @@ _TAKES: Final = frozenset(["took", "killed", "claimed", "got"])
 _CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
 
 
+_THINKING: Final = frozenset(
+    [
+        "always",
+        "never",
+        "already",
+        "long",
+        "assumed",
+        "believed",
+        "understood",
+        "expected",
+        "hoped",
+        "imagined",
+        "known",
+    ]
+)
+
+
 def _claims(words: Sequence[str], at: int) -> bool:
     """Does the speaker tell of the own body here ("I have", "I'm taking"), not of caring ("I had him take")?"""
     after = words[at + 1] if at + 1 < len(words) else ""
     beyond = words[at + 2] if at + 2 < len(words) else ""
+    if after == "had" and (beyond in _THINKING or beyond in _OBSERVES):
+        return False  # "I had always thought": a tense, nothing that is had
     return after in _CLAIMS.get(words[at], ()) and not (after in ("have", "had", "got") and beyond in _CARED_FOR)
+
+
+_HAS: Final = frozenset(["has", "had", "takes", "took", "is", "was", "feels", "coughs", "gets", "got", "sleeps"])
+_OWNED: Final = 4
+
+
+def _tells_of(words: Sequence[str], at: int) -> bool:
+    """Is a body told of here, of one who is only called he or she: "his morning pressure", "he has gout"? Not what a
+    doctor says, changes or has in mind."""
+    word, rest = words[at], words[at + 1 : at + 1 + _OWNED]
+    if word in ("his", "her", "he's", "she's") or (word in ("he", "she") and rest[:1] and rest[0] in _HAS):
+        bodily = lexicon.clinical().longest(rest)
+        return any(hit.term.kind in _BODILY for hit in bodily) or bool(_MEASURED & set(rest))
+    return False
+
+
+_BODILY: Final = ("symptom", "condition", "drug", "drug_in_context", "measure")
+_MEASURED: Final = frozenset(
+    ["pressure", "readings", "pulse", "sugar", "sugars", "temperature", "weight", "appetite", "ankles", "breathing",
+     "cough", "coughing", "sleep", "it", "dose"]
+)  # fmt: skip
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -91,18 +131,21 @@ class People:
         she is spoken of far more often than the speaker's own body. Then what no "I have" claims is that person's."""
         if self._speaker is not Speaker.PATIENT:
             return
-        others = own = 0
+        others = own = told = 0
         named: Person | None = None
         for text in texts:
             words = [spot.word for spot in lexicon.split_words(text)]
             own += sum(_claims(words, at) for at in range(len(words)))
             others += sum(word in _HE or word in _SHE for word in words)
+            told += sum(_tells_of(words, at) for at in range(len(words)))
             for hit in lexicon.kinship().longest(words):
                 if hit.term.kind == "relative":
                     others += 1
                     named = self._named(words, hit.first, hit.term.concept, hit.term.kind)
         if named is not None and others >= _TALK_OF and others > 2 * own:
             self._topic = named
+        elif named is None and told >= _TALK_OF and not own:
+            self._topic = SOMEBODY  # "His readings are still high, he has gout": no word says who he is
 
     def owner(self, words: Sequence[str], first: int, last: int) -> Person:
         """The person whom words `first`:`last` of this clause are about."""

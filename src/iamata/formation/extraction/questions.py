@@ -329,7 +329,14 @@ def _reacts(words: Sequence[str]) -> bool:
 def _of_surroundings(scene: Scene) -> bool:
     """ "Anything in the environment, dust, pollens?": which of the allergens there are."""
     allergens = scene.of("allergen")
+    if not reactions.is_about_allergy(scene) and _LIVES & set(scene.words):
+        return False  # "Any pets or birds at home?": what is lived with, which is no allergy
     return len(allergens) > 1 and bool({"anything", "any"} & set(scene.words[: allergens[0].first]))
+
+
+_LIVES: Final = frozenset(
+    ["home", "house", "flat", "apartment", "live", "keep", "own", "exposed", "exposure", "around"]
+)
 
 
 def _state(words: Sequence[str]) -> str:

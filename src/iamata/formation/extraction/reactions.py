@@ -131,6 +131,8 @@ def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Me
         return []
     cue = cues[0]
     substances = _substances(scene, cue)
+    if substances and (guess := _guessed(scene, cue, substances[0][2])) is not None:
+        return [guess]
     if not substances:
         return _without_substance(scene, cue, cues, carried, here)
     reactions = findings.find(scene)
@@ -165,6 +167,28 @@ def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Me
             )
         )  # fmt: skip
     return [mention for mention in mentions if mention is not None]
+
+
+_PERHAPS: Final = frozenset(["maybe", "perhaps", "possibly", "could", "might", "wonder", "wondering", "guess"])
+_NOW: Final = frozenset(["it's", "it", "this", "that's", "that", "i'm", "having"])
+_LED: Final = 24  # characters before the clause: "maybe it, it's …"
+
+
+def _guessed(scene: Scene, cue: Hit, agent: str) -> Mention | None:
+    """ "Maybe it's an allergic reaction to the codeine": a guess at what goes on now. It is a worry of the speaker's,
+    no allergy that is known, and "I don't know" before it denies nothing."""
+    before = scene.words[: cue.first]
+    led = [
+        spot.word for spot in lexicon.split_words(scene.text[max(0, scene.clause.start - _LED) : scene.clause.start])
+    ]
+    now = bool(_NOW & set(before)) and not {"had", "was", "were", "been"} & set(before)
+    if "reaction" not in scene.words[cue.first : cue.last] or not now or not _PERHAPS & {*before, *led}:
+        return None
+    return scene.mention(
+        MemoryKind.CONCERN, "Allergic reaction", cue.first, cue.last,
+        polarity=Polarity.AFFIRMED, temporality=Temporality.CURRENT, certain=False, dated=False,
+        detail={"agent": agent},
+    )  # fmt: skip
 
 
 def _inside(finding: Finding, cue: Hit) -> bool:

@@ -318,7 +318,7 @@ class _Turn:
 
 def _named_in_answer(scene: Scene) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
-    named = scene.of("drug", "allergen", "drug_in_context")
+    named = [hit for hit in scene.of("drug", "allergen", "drug_in_context") if not _is_remedy(scene, hit)]
     if openings.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
         named = [
             hit for hit in named if not named[0].first < hit.first or not reactions.left_out(scene.words, hit.first)
@@ -342,6 +342,22 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
         for hit in {(h.first, h.last): h for h in named}.values()
     ]
     return [m for m in made if m is not None]
+
+
+_CARRIES: Final = frozenset(
+    ["carry", "carries", "keep", "keeps", "use", "uses", "take", "takes", "taking", "using", "carrying"]
+)
+_NEAR_REMEDY: Final = 3
+
+
+def _is_remedy(scene: Scene, hit: lexicon.Hit) -> bool:
+    """ "Bees, I carry an EpiPen": a medicine that is carried or taken is what it is treated with; not "I can't take
+    ibuprofen", nor what happens when it is taken."""
+    if hit.term.kind == "allergen":
+        return False
+    before = scene.words[: hit.first]
+    held = bool(_CARRIES & set(before[-_NEAR_REMEDY:]))
+    return held and not {"can't", "cannot", "not", "don't", "never", "when", "if", "whenever"} & set(before)
 
 
 def _denied_before(made: Sequence[Mention], before: Sequence[Mention]) -> bool:

@@ -1,0 +1,106 @@
+"""Kinds of fault that the sets once kept apart showed, each in other words than theirs, with the right value."""
+
+from __future__ import annotations
+
+import pytest
+
+from iamata.formation.extraction import Mention, mentions
+from iamata.model.memory import Experiencer, MemoryKind
+from iamata.model.session import Speaker
+
+Said = tuple[str, str, str]
+PATIENT, CLINICIAN = Speaker.PATIENT, Speaker.CLINICIAN
+
+
+def said(text: str, *before: tuple[Speaker, str]) -> list[Mention]:
+    return list(mentions(text, before=before, speaker=PATIENT))
+
+
+def told(text: str, *asked: str) -> set[Said]:
+    found = said(text, *((CLINICIAN, question) for question in asked))
+    return {(m.kind.value, m.concept.text, m.polarity.value) for m in found}
+
+
+def allergies(text: str, *asked: str) -> set[tuple[str, str]]:
+    return {(concept, polarity) for kind, concept, polarity in told(text, *asked) if kind == "allergy"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "expected"),
+    [
+        ("Any food allergies?", "Cashews, and I keep an EpiPen in my bag.", {("Cashew", "affirmed")}),
+        ("Are you allergic to anything?", "Wasp stings. I use cetirizine for it.", {("Wasp venom", "affirmed")}),
+        ("Any allergies?", "Cats, so I take loratadine every day.", {("Cat dander", "affirmed")}),
+        ("Any allergies?", "I can't take ibuprofen.", {("Ibuprofen", "affirmed")}),
+    ],
+)
+def test_what_is_taken_against_an_allergy_is_no_allergen(
+    asked: str, answer: str, expected: set[tuple[str, str]]
+) -> None:
+    assert allergies(answer, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("Are there any cats or dogs in the house?", "Yes, a cat."),
+        ("Do you keep any birds or other pets at home?", "I've got a cat."),
+        ("Any exposure to dust or mould where you live?", "There's some mould."),
+    ],
+)
+def test_what_somebody_lives_with_is_no_allergy(asked: str, answer: str) -> None:
+    assert allergies(answer, asked) == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Perhaps it's an allergic reaction to the codeine.",
+        "I don't know, maybe, maybe it's some allergic reaction to the amoxicillin.",
+        "It could be an allergic reaction to the codeine, I'm not sure.",
+    ],
+)
+def test_a_guess_at_what_is_going_on_now_is_a_concern_and_no_allergy(text: str) -> None:
+    assert allergies(text) == set()
+    assert ("concern", "Allergic reaction", "affirmed") in told(text)
+
+
+def test_an_allergic_reaction_that_is_told_stays_an_allergy() -> None:
+    assert allergies("I had an allergic reaction to codeine.") == {("Codeine", "affirmed")}
+    assert allergies("I might be allergic to penicillin.") == {("Penicillin", "affirmed")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I raised ramipril to 10 mg as you said. His readings at breakfast are still 160/90, he has gout, and his "
+        "ankles are fine.",
+        "We switched her to metformin 500 mg last week. Her sugar is 180 most mornings, she has no nausea, and her "
+        "weight is down.",
+        "I gave bisoprolol 5 mg this morning. He has a cough, he takes it with food, and his pulse was 62.",
+    ],
+)
+def test_what_is_told_of_somebody_who_is_only_called_he_or_she_is_not_the_speakers(text: str) -> None:
+    assert all(m.experiencer is not Experiencer.PATIENT for m in said(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My last doctor was good, he put me on lisinopril, he said it was his choice, and he checked my kidneys.",
+        "I take lisinopril. My doctor changed his mind, he has left, and his nurse told me to go on.",
+    ],
+)
+def test_a_doctor_called_he_does_not_take_the_speakers_medicine(text: str) -> None:
+    of = [m.experiencer for m in said(text) if m.kind in (MemoryKind.MEDICATION, MemoryKind.ADHERENCE)]
+    assert of
+    assert set(of) == {Experiencer.PATIENT}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I had assumed taking warfarin at noon was fine.", "I had never understood why warfarin goes with a low dose."],
+)
+def test_had_before_a_participle_claims_no_body(text: str) -> None:
+    before = [(PATIENT, "My mum takes warfarin, she bruises, and her doctor saw her. She has gout.")]
+    assert all(m.experiencer is not Experiencer.PATIENT for m in said(text, *before, (CLINICIAN, "I see.")))
