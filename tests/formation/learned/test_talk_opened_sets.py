@@ -104,3 +104,42 @@ def test_a_doctor_called_he_does_not_take_the_speakers_medicine(text: str) -> No
 def test_had_before_a_participle_claims_no_body(text: str) -> None:
     before = [(PATIENT, "My mum takes warfarin, she bruises, and her doctor saw her. She has gout.")]
     assert all(m.experiencer is not Experiencer.PATIENT for m in said(text, *before, (CLINICIAN, "I see.")))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Can you recall which tablet you're allergic to?",
+        "Do you know the name of what you're allergic to?",
+        "Are your allergies any easier this spring?",
+        "Did the allergies settle after the move?",
+        "There are no allergies on your file, shall I put some in?",
+    ],
+)
+def test_a_question_that_takes_allergies_for_granted_denies_none(asked: str) -> None:
+    assert allergies("No.", asked) == set()
+    assert allergies("Yes, please.", asked) == set()
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "expected"),
+    [
+        ("Are you allergic to aspirin or codeine?", "Not aspirin, but codeine.", {("Aspirin", "-"), ("Codeine", "+")}),
+        ("Is it codeine that you're allergic to?", "No, it's tramadol.", {("Codeine", "-"), ("Tramadol", "+")}),
+        ("You're allergic to latex?", "No, to nickel.", {("Latex", "-"), ("Nickel", "+")}),
+        ("Are you allergic to anything besides latex?", "Also tramadol.", {("Tramadol", "+")}),
+        ("Are you still allergic to eggs?", "I still am.", {("Egg", "+")}),
+        ("Still allergic to penicillin?", "Still am, yeah.", {("Penicillin", "+")}),
+        ("No allergies to any tablets?", "No.", {("Known drug allergies", "-")}),
+        ("Known allergies?", "Zero.", {("Known allergies", "-")}),
+        ("Any food allergies?", "No, but I'm allergic to codeine.", {("Known food allergies", "-"), ("Codeine", "+")}),
+        ("Any medication allergies?", "No, but I'm allergic to eggs.", {("Known drug allergies", "-"), ("Egg", "+")}),
+        ("Could you please list your allergies?", "Codeine, latex.", {("Codeine", "+"), ("Latex", "+")}),
+        ("Please tell me your allergies.", "Codeine and tramadol.", {("Codeine", "+"), ("Tramadol", "+")}),
+        ("Any allergies?", "Latex. And, what's it called, clindamycin.", {("Latex", "+"), ("Clindamycin", "+")}),
+    ],
+)
+def test_what_an_answer_about_allergies_puts_in_place_or_takes_for_granted(
+    asked: str, answer: str, expected: set[tuple[str, str]]
+) -> None:
+    assert {(name, "+" if polarity == "affirmed" else "-") for name, polarity in allergies(answer, asked)} == expected

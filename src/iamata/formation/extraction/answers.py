@@ -420,6 +420,7 @@ def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polar
     asked = {topic.concept: topic for topic in question.topics}
     picked: dict[str, Polarity] = {}
     named = [hit for hit in lexicon.clinical().longest(words) if hit.term.concept in asked]
+    alone = _alone(sentence)
     for hit in named:
         before = [word for word in words[max(0, hit.first - 3) : hit.first] if word != ","]
         at = hit.last + (words[hit.last : hit.last + 1] == [","])
@@ -428,6 +429,8 @@ def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polar
             picked[hit.term.concept] = Polarity.AFFIRMED if after[0] in _YES else Polarity.DENIED
         elif before[-1:] == ["not"] and hit.first <= 4:
             picked[hit.term.concept] = Polarity.DENIED
+        elif hit.first in alone and Polarity.DENIED in picked.values():  # "Not aspirin, but codeine."
+            picked[hit.term.concept] = Polarity.AFFIRMED
         elif (
             len(words) <= 5
             and (not before or before[-1] in ("just", "only", "mainly", "mostly"))
@@ -435,6 +438,16 @@ def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polar
         ):
             picked[hit.term.concept] = Polarity.AFFIRMED
     return [(asked[concept], polarity) for concept, polarity in picked.items()]
+
+
+def _alone(sentence: Sentence) -> set[int]:
+    """The first words of the later clauses that have no more than a name's two words."""
+    firsts, at = set(), 0
+    for clause in sentence.clauses:
+        if at and len(clause.words) <= 2:
+            firsts.add(at)
+        at += len(clause.words)
+    return firsts
 
 
 def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:
@@ -473,12 +486,14 @@ def _of_sort(mention: Mention, question: Question) -> bool:
     if mention.kind is not MemoryKind.ALLERGY:
         return False
     to_medicine = reactions.is_medicine(mention.concept.text)
+    if question.general == reactions.CATEGORIES["food"]:
+        return not to_medicine
     return to_medicine or question.general != reactions.NO_DRUG_ALLERGIES
 
 
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
-    if question.negative or question.degree:
-        return
+    if question.degree or (question.negative and not question.text.lower().startswith("no ")):
+        return  # to "You're not on it?" a "no" may mean either; to "No allergies?" it agrees
     if question.open == "allergy" and not question.others and not any(_of_sort(m, question) for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
     if question.open == "medication" and not own and question.plain:

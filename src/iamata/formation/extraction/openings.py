@@ -27,6 +27,9 @@ def stance(words: Sequence[str]) -> tuple[str, int]:
     best: tuple[str, int] = ("", at)
     if tuple(words[at : at + 2]) in _ECHOED and words[at + 2 : at + 3] in ([], [","]):
         best = ("yes", at + 2)  # "It would.", "I would, yes"
+    still = at + (words[at : at + 1] == ["i"])
+    if words[still : still + 1] == ["still"] and words[still + 1 : still + 2] in (["am"], ["is"], ["do"], ["does"]):
+        best = ("yes", still + 2)  # "Still am, unfortunately."
     for start in dict.fromkeys((0, at)):  # "uh-huh" begins with what else only fills
         for hit in lexicon.cues().every(words[start : start + 7]):
             further = start + hit.last > best[1] or (not best[0] and start + hit.last == best[1])

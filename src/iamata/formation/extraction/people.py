@@ -137,11 +137,12 @@ class People:
             words = [spot.word for spot in lexicon.split_words(text)]
             own += sum(_claims(words, at) for at in range(len(words)))
             others += sum(word in _HE or word in _SHE for word in words)
-            told += sum(_tells_of(words, at) for at in range(len(words)))
             for hit in lexicon.kinship().longest(words):
                 if hit.term.kind == "relative":
                     others += 1
                     named = self._named(words, hit.first, hit.term.concept, hit.term.kind)
+            if named is None and not own:
+                told += sum(_tells_of(words, at) for at in range(len(words)))
         if named is not None and others >= _TALK_OF and others > 2 * own:
             self._topic = named
         elif named is None and told >= _TALK_OF and not own:

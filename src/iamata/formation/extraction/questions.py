@@ -105,7 +105,8 @@ def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relati
         family = _of_family(sentence.words, relationship) or (
             family and not {"you", "you're", "you've"} & set(sentence.words)
         )
-        invites = sentence.words[:2] in (["tell", "me"], ["list", "your"]) or sentence.words[:1] == ["describe"]
+        said = [word for word in sentence.words[:4] if word not in ("please", ",")]
+        invites = said[:2] in (["tell", "me"], ["list", "your"], ["remind", "me"]) or said[:1] == ["describe"]
         if before_it is not None and asks_assent(sentence):
             last = before_it  # "It says here you're allergic to X. Is that right?"
         elif sentence.question or sentence.tag or invites:
@@ -177,7 +178,7 @@ def _of_names(sentence: Sentence) -> bool:
 def _asks_which(sentence: Sentence) -> bool:
     """ "To what?", "Which ones?", "Such as?": more of what was asked before."""
     words = sentence.words
-    return len(words) <= 5 and bool({"what", "which", "such", "like"} & set(words)) and "happens" not in words
+    return len(words) <= 5 and bool({"what", "which", "such", "like", "remind"} & set(words)) and "happens" not in words
 
 
 def _asked_allergies(before: Sequence[tuple[Speaker, str]], asker: Speaker) -> bool:
@@ -247,6 +248,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             kind = MemoryKind.HISTORY if finding.procedure else kind
             topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
+    if _offers(sentence.words):
+        opened, topics = "", []
     words = sentence.words
     if not opened and (own_kind := _asks_own(words)):
         opened, topics = own_kind, []
@@ -304,7 +307,33 @@ def _only_speaks(words: Sequence[str]) -> bool:
     """ "Did the nurse ask about your allergies?", "Can I ask you about them?": a "no" to it denies none of them."""
     if "mind" in words[:4]:
         return True  # "Do you mind if I ask about your allergies?"
+    if _takes_for_granted(words):
+        return True
     return bool((_SPEAKS | {"ask"}) & set(words)) and not _WHETHER & set(words)
+
+
+_RECALLS: Final = frozenset(["know", "remember", "recall", "name", "tell"])
+_THE: Final = frozenset(["the", "your", "those", "these", "his", "her"])
+_AUXILIARIES: Final = frozenset(["have", "do", "did", "does", "are", "were", "has"])
+
+
+def _takes_for_granted(words: Sequence[str]) -> bool:
+    """ "Do you know what you're allergic to?", "Have the allergies cleared up?": that there are some is not asked."""
+    which = [at for at, word in enumerate(words) if word in ("what", "which", "name")]
+    opens = words[:1] != [] and words[0] in _AUXILIARIES | {"can", "could"}
+    if opens and which and "if" not in words and _RECALLS & set(words[: which[0] + 1]):
+        return True
+    of_them = words[1:2] != [] and words[1] in _THE and "allergies" in words[2:4] and "any" not in words[:3]
+    return opens and of_them and len(words) > words.index("allergies") + 1
+
+
+def _offers(words: Sequence[str]) -> bool:
+    """ "…, shall I add some?": what is agreed to or refused is the offer, not what was stated before it."""
+    ends = [at for at, word in enumerate(words) if word == "i" and at >= 2 and words[at - 2] == ","]
+    return bool(ends) and words[ends[-1] - 1] in _OFFERED and not _WHETHER & set(words[ends[-1] :])
+
+
+_OFFERED: Final = frozenset(["shall", "will", "should", "can", "may", "could"])
 
 
 def _of_a_class(scene: Scene, named: Sequence[lexicon.Hit]) -> bool:
@@ -362,9 +391,14 @@ def _how(words: Sequence[str], degrees: Sequence[str]) -> bool:
     return any(words[at] == "how" and words[at + 1] in degrees for at in range(len(words) - 1))
 
 
+_MEDICINES: Final = (
+    "medication", "medications", "medicine", "medicines", "drug", "drugs", "tablet", "tablets", "meds", "pills",
+)  # fmt: skip
+
+
 def _general(scene: Scene) -> str:
     text = " ".join(scene.words)
-    if any(word in scene.words for word in ("medication", "medications", "medicine", "medicines", "drug", "drugs")):
+    if set(_MEDICINES) & set(scene.words):
         return "Known drug allergies"
     return "Known food allergies" if "food" in text else reactions.NO_ALLERGIES
 

@@ -299,6 +299,8 @@ class _Turn:
                 opens != "no" or reactions.of_some(scene.words[after:]) or openings.thinks_again(scene.words[after:])
             ):  # "No, just penicillin.", "no, um, well, nickel"
                 allergies = _named_in_answer(scene)
+        if question is not None and not allergies and not effects and _puts_in_place(scene, question):
+            allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
         if not allergies and not reactions.is_about_allergy(scene):
             drugs = medications.read(scene, self.drug, answering=opened == "medication", near=self.near)
@@ -342,6 +344,22 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
         for hit in {(h.first, h.last): h for h in named}.values()
     ]
     return [m for m in made if m is not None]
+
+
+_IN_PLACE: Final = 6
+
+
+def _puts_in_place(scene: Scene, question: questions.Question) -> bool:
+    """ "You're allergic to codeine?" "No, to morphine.": another substance in place of the one asked about."""
+    asked = {topic.concept for topic in question.topics if topic.kind is MemoryKind.ALLERGY}
+    words = [word for word in scene.words if word[0].isalnum()]
+    named = {hit.term.concept for hit in scene.of("drug", "allergen")}
+    if question.others and words[:1] in (["also"], ["and"]) and len(words) <= _IN_PLACE:
+        return bool(named - asked)  # "Anything besides penicillin?" "Also codeine."
+    if not asked or len(words) > _IN_PLACE or words[:1] not in (["no"], ["it's"], ["to"]):
+        return False
+    led = words[1:2] if words[0] == "no" else words[:1]
+    return bool(named - asked) and not named & asked and led in (["it's"], ["to"], ["its"], ["that's"])
 
 
 _CARRIES: Final = frozenset(
