@@ -1,7 +1,8 @@
 """Does the weight order pairs of items as people did beforehand?
 
-Reads `tests/cases/authority/pairs.json`. Each item of a pair is weighed on its own, as one side with just the witnesses
-it is given. Held-out pairs are weighed only with `--held-out`, and then only counted.
+Reads `pairs.json` and `pairs_second.json` of `tests/cases/authority`. Each item of a pair is weighed on its own, as one
+side with just the witnesses it is given. Held-out pairs are weighed only with `--held-out`, and then only counted.
+Only what is about a patient can be weighed here: a pair of another scope counts as not agreeing, and the misses say so.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ STATED = {
     "side_effect": Kind.ADVERSE_EVENT,
 }
 PAIRS = Path(__file__).parents[1] / "tests" / "cases" / "authority" / "pairs.json"
+SECOND = PAIRS.with_name("pairs_second.json")
 NOW = datetime(2026, 2, 15, 9, tzinfo=UTC)
 
 
@@ -156,9 +158,14 @@ def run(options: Options) -> Outcome:
         return skipped("authority", "no pairs.json")
     rows: list[Row] = []
     misses = []
-    for pair in pairs():
+    for pair in [*pairs(), *pairs(SECOND)]:
         held_out = bool(pair.get("held_out"))
         if held_out and not options.held_out:
+            continue
+        if (scope := pair.get("scope", "patient")) != "patient":
+            rows.append({"id": pair["id"], "held_out": held_out, "agrees": False})
+            if not held_out:
+                misses.append(f"{pair['id']}: {pair['task']}, {pair['aspect']}; not weighed, scope {scope}")
             continue
         right = agrees(pair)
         rows.append({"id": pair["id"], "held_out": held_out, "agrees": right})
@@ -166,7 +173,9 @@ def run(options: Options) -> Outcome:
             a, b = weighed(pair, "a"), weighed(pair, "b")
             said = f"a {a.log_odds:.3f}, b {b.log_odds:.3f}, more {pair['more']}"
             misses.append(f"{pair['id']}: {pair['task']}, {a.aspect}; {said}")
-    return Outcome("authority", ["tests/cases/authority/pairs.json"], figures(rows), rows, misses)
+    return Outcome(
+        "authority", [f"tests/cases/authority/{path.name}" for path in (PAIRS, SECOND)], figures(rows), rows, misses
+    )
 
 
 def figures(rows: Sequence[Row]) -> Figures:
