@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from iamata.formation.extraction import Mention, mentions
-from iamata.model.memory import Experiencer, MemoryKind
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.session import Speaker
 
 Said = tuple[str, str, str]
@@ -127,6 +127,7 @@ def test_a_question_that_takes_allergies_for_granted_denies_none(asked: str) -> 
         ("Are you allergic to aspirin or codeine?", "Not aspirin, but codeine.", {("Aspirin", "-"), ("Codeine", "+")}),
         ("Is it codeine that you're allergic to?", "No, it's tramadol.", {("Codeine", "-"), ("Tramadol", "+")}),
         ("You're allergic to latex?", "No, to nickel.", {("Latex", "-"), ("Nickel", "+")}),
+        ("Any allergies?", "And, what do you call them, tramadol.", {("Tramadol", "+")}),
         ("Are you allergic to anything besides latex?", "Also tramadol.", {("Tramadol", "+")}),
         ("Are you still allergic to eggs?", "I still am.", {("Egg", "+")}),
         ("Still allergic to penicillin?", "Still am, yeah.", {("Penicillin", "+")}),
@@ -143,3 +144,32 @@ def test_what_an_answer_about_allergies_puts_in_place_or_takes_for_granted(
     asked: str, answer: str, expected: set[tuple[str, str]]
 ) -> None:
     assert {(name, "+" if polarity == "affirmed" else "-") for name, polarity in allergies(answer, asked)} == expected
+
+
+def ordered(text: str) -> set[tuple[str, str, str]]:
+    found = mentions(text, speaker=CLINICIAN)
+    planned = [m for m in found if m.temporality is Temporality.PLANNED]
+    return {(m.concept.text, m.polarity.value, m.change) for m in planned}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("so what we're going to do is start naproxen 500 milligrams twice a day", {("Naproxen", "affirmed", "")}),
+        ("what i would do is prescribe gabapentin at night", {("Gabapentin", "affirmed", "")}),
+        ("i will prescribe one tablet and it's losartan fifty milligrams", {("Losartan", "affirmed", "")}),
+        ("i'm gon na send in a cream and that's ketoconazole twice a day", {("Ketoconazole", "affirmed", "")}),
+        (
+            "I'd like you to take an antihistamine. You can buy cetirizine or loratadine.",
+            {("Antihistamine", "affirmed", ""), ("Cetirizine", "affirmed", ""), ("Loratadine", "affirmed", "")},
+        ),
+        (
+            "i want you to stop taking the painkillers you're taking the naproxen",
+            {("Pain reliever", "affirmed", "stopped"), ("Naproxen", "affirmed", "stopped")},
+        ),
+        ("try not to use any naproxen for now", {("Naproxen", "denied", "")}),
+        ("here is where we are going to look do you take any naproxen", set()),
+    ],
+)
+def test_what_a_clinician_orders_in_running_talk(text: str, expected: set[tuple[str, str, str]]) -> None:
+    assert ordered(text) == expected

@@ -429,9 +429,7 @@ def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polar
             picked[hit.term.concept] = Polarity.AFFIRMED if after[0] in _YES else Polarity.DENIED
         elif before[-1:] == ["not"] and hit.first <= 4:
             picked[hit.term.concept] = Polarity.DENIED
-        elif hit.first in alone and Polarity.DENIED in picked.values():  # "Not aspirin, but codeine."
-            picked[hit.term.concept] = Polarity.AFFIRMED
-        elif (
+        elif (hit.first in alone and Polarity.DENIED in picked.values()) or (  # "Not aspirin, but codeine."
             len(words) <= 5
             and (not before or before[-1] in ("just", "only", "mainly", "mostly"))
             and (hit.last == len(words) or words[hit.last] in (",", "not", "but", "no"))

@@ -11,7 +11,7 @@ import msgspec
 
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies
 from iamata.formation.extraction.mention import Mention
-from iamata.formation.extraction.orders import Order, order_of
+from iamata.formation.extraction.orders import Order, begins, order_of
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.statement import Polarity
@@ -156,6 +156,8 @@ def read(scene: Scene, carried: str, *, answering: bool = False, near: str = "")
             if drug.first in ordered or _used(scene, drug, drugs)
         ]
         return [mention for mention in told_of if mention is not None]
+    if not drugs and begins(scene):
+        scene.people.ordering = True
     text = " ".join(scene.words)
     told = any(phrase in text for phrase in _TOLD if not (scene.people.official and phrase == "supposed to"))
     changed = _adherence(scene, drugs, carried, told)

@@ -34,6 +34,7 @@ _SUBJECTS: Final = frozenset(
 _STARTS_ANEW: Final = frozenset(["i", "we", "i'll", "we'll", "let's", "so", "and", "but", "i'm", "we're"])
 _HELPS: Final = frozenset(["help", "helps", "work", "works", "be", "ease", "relieve", "bring"])
 _INSTEAD: Final = frozenset(["instead", "rather", "unlike", "besides", "without"])
+_GERUNDS: Final = ("taking", "using")
 _TAKEN: Final = frozenset(
     ["taking", "takes", "took", "you're", "your", "she's", "he's", "currently", "been", "includes"]
 )
@@ -63,9 +64,37 @@ def order_of(scene: Scene, first: int, last: int) -> Order | None:
             best = hit
     if best is not None:
         return Order(best.term.concept, _is_denied(scene, best))
+    if scene.people.ordering and _to_be_bought(scene, first):
+        return Order("prescription")
     if _offered_after(scene, last) or _helps_after(scene, last):
         return Order("prescription")
     return Order("prescription") if _goes_on(scene, first) else None
+
+
+def begins(scene: Scene) -> bool:
+    """ "I'll prescribe one medicine (and that's …)": an order whose medicine is still to be named."""
+    if not scene.people.orders:
+        return False
+    generic = [hit.first for hit in scene.of("medicine")] + [at for at, w in enumerate(scene.words) if w in _FORMS]
+    return bool(generic) and any(
+        hit.term.concept == "prescription"
+        and 0 <= max(generic) - hit.last <= _LEAD
+        and _is_led(scene, hit)
+        and not _is_denied(scene, hit)
+        for hit in scene.cues.of("order_drug")
+    )
+
+
+_FORMS: Final = frozenset(["cream", "ointment", "tablet", "tablets", "inhaler", "drops", "spray", "lotion"])
+
+
+def _to_be_bought(scene: Scene, first: int) -> bool:
+    """ "You can get Piriton", after an order in the same turn: where to have it from."""
+    before = scene.words[:first]
+    return any(
+        before[at : at + 2] in (["you", "can"], ["you", "could"]) and before[at + 2 : at + 3] in (["get"], ["buy"])
+        for at in range(len(before))
+    )
 
 
 def _offered_after(scene: Scene, last: int) -> bool:
@@ -88,7 +117,12 @@ def _helps_after(scene: Scene, last: int) -> bool:
 
 
 def _is_led(scene: Scene, verb: Hit) -> bool:
-    """Is the verb one of ordering here: led, or at the head of the clause, and not told of the past?"""
+    """Is the verb one of ordering here: led, or at the head of the clause, and not told of the past or asked?"""
+    before = scene.words[max(0, verb.first - 2) : verb.first]
+    if before == ["do", "you"] or (before[-1:] in (["you're"], ["are"]) and scene.words[verb.first] in _GERUNDS):
+        return False  # "… do you take any Advil", "the ones that you're taking"
+    if before == ["not", "to"] and scene.words[verb.first - 3 : verb.first - 2] == ["try"] and verb.first >= 3:
+        return True  # "Try not to use any": the order is what is not to be done
     if any(verb.first - 4 <= hit.first < verb.first for hit in scene.cues.of("order_not")):
         return False
     if any(hit.last <= verb.first and verb.first - hit.last <= _LEAD for hit in scene.cues.of("order_lead")):
@@ -98,7 +132,7 @@ def _is_led(scene: Scene, verb: Hit) -> bool:
     head = [word for word in scene.words[: verb.first] if word not in _OPENERS]
     if head and head[0] in _ADJUNCTS and verb.first <= _LEAD and not _SUBJECTS & set(head[1:]):
         head = []
-    gerund = scene.words[verb.first] in ("taking", "using")
+    gerund = scene.words[verb.first] in _GERUNDS
     if gerund and (not head or head[0] == "if"):  # "taking paracetamol can help"
         after = scene.words[verb.last :]
         return any(
@@ -123,6 +157,8 @@ def _verbs(scene: Scene, before: Hit) -> list[Hit]:
 
 def _is_denied(scene: Scene, verb: Hit) -> bool:
     """ "Don't take it": a negation right before the verb; one further off denies something else."""
+    if scene.words[max(0, verb.first - 2) : verb.first] == ["not", "to"]:
+        return True  # "Try not to use any"
     return any(
         0 <= verb.first - hit.last <= _DENIED
         and not scene.cues.masked(hit)

@@ -157,10 +157,13 @@ def _asking(words: Sequence[str], asks: bool) -> tuple[bool, bool, int]:
     """(is a question, is a statement with a tag, how many words belong to it without the tag)."""
     first = next((i for i, word in enumerate(words) if word[0].isalnum() and word not in _FILLERS), 0)
     rest = words[first:]
+    if not asks and _gropes(rest, 0):
+        return False, False, len(words)
     inverted = bool(rest) and (
         (rest[0] in _WH and (asks or _inverted_wh(rest)))
         or (
             rest[0] in _INTERROGATIVE
+            and rest[0] not in _WH  # "what I want to do is prescribe …" asks nothing
             and len(rest) > 1
             and rest[1] in _AFTER_AUX
             and (asks or rest[1] in ("you", "your", "i", "we", "he", "she", "they", "it"))
@@ -181,6 +184,12 @@ _FILLERS: Final = frozenset(
     ["so", "and", "well", "um", "uh", "oh", "ok", "okay", "hi", "hello", "hey", "but", "now", "also", "then",
      "actually", "sorry", "yes", "no"]
 )  # fmt: skip
+
+
+def _gropes(words: Sequence[str], at: int) -> bool:
+    """ "What do you call it, metronidazole": a name is looked for, nothing is asked."""
+    said = words[at : at + 6]
+    return said[:4] == ["what", "do", "you", "call"] and "," in said[4:] and len(words) > at + 6
 
 
 def _inverted_wh(words: Sequence[str]) -> bool:
@@ -302,6 +311,8 @@ _MADE_TO: Final = frozenset(
 
 def _asks_other(words: Sequence[str], at: int) -> bool:
     if words[at] not in _ASKING or words[at + 1 : at + 2] != ["you"] or len(words) - at < 3:
+        return False
+    if at and _gropes(words, at - 1):
         return False
     if words[at] == "have" and at and words[at - 1] in _MADE_TO:
         return False  # "let's have you take it"
