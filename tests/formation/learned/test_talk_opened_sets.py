@@ -127,7 +127,7 @@ def test_a_question_that_takes_allergies_for_granted_denies_none(asked: str) -> 
         ("Are you allergic to aspirin or codeine?", "Not aspirin, but codeine.", {("Aspirin", "-"), ("Codeine", "+")}),
         ("Is it codeine that you're allergic to?", "No, it's tramadol.", {("Codeine", "-"), ("Tramadol", "+")}),
         ("You're allergic to latex?", "No, to nickel.", {("Latex", "-"), ("Nickel", "+")}),
-        ("Any allergies?", "And, what do you call them, tramadol.", {("Tramadol", "+")}),
+        ("Any allergies?", "Well, what do you call it, tramadol.", {("Tramadol", "+")}),
         ("Are you allergic to anything besides latex?", "Also tramadol.", {("Tramadol", "+")}),
         ("Are you still allergic to eggs?", "I still am.", {("Egg", "+")}),
         ("Still allergic to penicillin?", "Still am, yeah.", {("Penicillin", "+")}),
