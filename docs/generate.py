@@ -155,8 +155,11 @@ def http() -> str:
     text += [
         "`iamata serve` listens on this machine only, unless tokens are configured: then every request but `GET /`",
         "and `GET /openapi.json` (the whole description) carries one as `Authorization: Bearer`. Answers are JSON;",
-        "each has an `X-Request-Id`. Answers under a read stamp carry it as their `ETag`. `Iamata-Warning` is to be",
-        "read beside an answer.",
+        "each has an `X-Request-Id`. Answers under a read stamp carry it as their `ETag`, other answers from a",
+        "patient's graph the digest of what this reader is told: `If-None-Match` answers 304 while it is the same.",
+        "`Iamata-Warning` is to be read beside an answer. Patients, memories, nodes, edges and their queries leave as",
+        "NDJSON (`Accept: application/x-ndjson`): every item, one a line, in the order of the pages; `page` and",
+        "`perPage` do not count. An error before the first line is a problem; after it the answer breaks off.",
     ]
     bodies: dict[str, tuple[dict[str, Any], list[str]]] = {}
     for group, routes in groups.items():

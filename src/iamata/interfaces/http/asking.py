@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from typing import Annotated
@@ -13,6 +14,7 @@ from iamata.engine.writing import Sent
 from iamata.errors import BadInput, TooLarge, Unauthenticated
 from iamata.interfaces.http.multipart import file_name, parts
 from iamata.interfaces.http.problems import OutOfRange, WrongMediaType
+from iamata.interfaces.http.replies import NDJSON
 from iamata.interfaces.http.serving import Served
 from iamata.interfaces.wire.requests import moment
 from iamata.model.access import Access
@@ -23,6 +25,7 @@ DOCUMENTS = "documents"
 # What programs send when they were told no media type: then the bytes say what they are.
 _SAYS_NOTHING = frozenset({"", "application/octet-stream", "application/x-www-form-urlencoded"})
 MOST_PER_PAGE = 500
+_Q = re.compile(r"[01](?:\.[0-9]{0,3})?")
 
 
 class Paging(msgspec.Struct, frozen=True):
@@ -73,6 +76,24 @@ def moments(
     true_at: Annotated[str | None, Query(description="The clinical now. ISO 8601.")] = None,
 ) -> Moments:
     return Moments(moment(known_at, "known_at"), moment(true_at, "true_at"))
+
+
+def wants_lines(request: Request) -> bool:
+    """Is NDJSON named in `Accept`, and liked better than JSON where that is named too (RFC 9110, 12.5.1)?"""
+    liked = {"application/json": 0.0, NDJSON: 0.0}
+    for each in request.headers.get("accept", "").lower().split(","):
+        media, *parameters = (part.strip() for part in each.split(";"))
+        if media in liked:
+            liked[media] = _quality(parameters)
+    return liked[NDJSON] > liked["application/json"]
+
+
+def _quality(parameters: list[str]) -> float:
+    """The `q` of a media range, 1 without one, 0 if it is no number."""
+    for name, _, value in (each.partition("=") for each in parameters):
+        if name.strip() == "q":
+            return float(value) if _Q.fullmatch(value.strip()) else 0.0
+    return 1.0
 
 
 def listed(values: list[str] | None) -> list[str]:
@@ -169,5 +190,6 @@ Here = Annotated[Served, Depends(here)]
 Who = Annotated[Access, Depends(who)]
 Pages = Annotated[Paging, Depends(paging)]
 When = Annotated[Moments, Depends(moments)]
+Lines = Annotated[bool, Depends(wants_lines)]
 JsonBody = Annotated[bytes, Depends(json_body)]
 FhirBody = Annotated[bytes, Depends(fhir_body)]

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from iamata.interfaces.http.asking import MOST_PER_PAGE
+from iamata.interfaces.http.replies import NDJSON
 from iamata.interfaces.wire import queries
 
 Schema = dict[str, Any]
@@ -64,6 +65,13 @@ def query_schema() -> Schema:
     return schema
 
 
+# What a list says of its answers: a page, or by `Accept` every item as a line.
+LISTED: dict[int | str, Schema] = {
+    200: {
+        "description": "A page; as NDJSON every item, one a line: page and perPage do not count.",
+        "content": {"application/json": {"schema": {}}, NDJSON: {"schema": {"type": "string"}}},
+    }
+}
 PROBLEM: Schema = {
     "type": "object",
     "required": ["code", "type", "message", "requestId"],

@@ -87,10 +87,18 @@ class Query(msgspec.Struct, frozen=True):
         first, last = self.number * self.size, (self.number + 1) * self.size
         if self.holds is None and not self.order:
             return [one(id) for id in ids[first:last]], len(ids)
-        found = [item for item in map(one, ids) if self.holds is None or self.holds(item)]
+        found = list(self.every(ids, one))
+        return found[first:last], len(found)
+
+    def every(self, ids: Iterable[str], one: Callable[[str], Json]) -> Iterator[Json]:
+        """All the items that fit, in order. Without an order each is built as it is asked for."""
+        fitting = (item for item in map(one, ids) if self.holds is None or self.holds(item))
+        if not self.order:
+            return fitting
+        found = list(fitting)
         for field, descending in reversed(self.order):
             found = _sorted(found, field, descending)
-        return found[first:last], len(found)
+        return iter(found)
 
 
 @cache

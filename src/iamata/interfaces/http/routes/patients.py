@@ -6,11 +6,12 @@ import time
 from importlib.metadata import version
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Response
+from fastapi import APIRouter, Header, Request, Response
 
 from iamata.errors import NotFound, Unavailable
-from iamata.interfaces.http.asking import Here, Pages, When, Who
-from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.asking import Here, Lines, Pages, Paging, When, Who
+from iamata.interfaces.http.replies import answered, json_reply, lines_reply
+from iamata.interfaces.http.schemas import LISTED
 from iamata.interfaces.wire.erasures import erasure
 from iamata.interfaces.wire.ids import check_new
 from iamata.interfaces.wire.patients import Person, patient, patient_detail, patient_line, person
@@ -19,6 +20,7 @@ from iamata.model.patient import PatientRow
 
 router = APIRouter()
 
+_ALL = 2**31 - 1  # one read, so that no patient is missed between two
 _WITH_RECEIPT = "return=representation"  # RFC 7240, 4.2
 
 
@@ -43,10 +45,11 @@ def service_info(served: Here) -> Response:
     return json_reply(body, status=200 if healthy else 503)
 
 
-@router.get("/v1/patients", tags=["patients"], operation_id="list-patients")
-def list_patients(served: Here, access: Who, paging: Pages, when: When) -> Response:
+@router.get("/v1/patients", tags=["patients"], operation_id="list-patients", responses=LISTED)
+def list_patients(served: Here, access: Who, paging: Pages, when: When, lines: Lines) -> Response:
     """A page of patients by id, each with the name that its records give."""
-    rows, total = served.engine.patients(page=paging.number, per_page=paging.size, access=access)
+    wanted = Paging(0, _ALL) if lines else paging
+    rows, total = served.engine.patients(page=wanted.number, per_page=wanted.size, access=access)
 
     def named(row: PatientRow) -> Person | None:
         try:
@@ -55,8 +58,10 @@ def list_patients(served: Here, access: Who, paging: Pages, when: When) -> Respo
             return None
         return person(graph.facts.values())
 
-    lines = [patient_line(row, named(row) if row.version else None) for row in rows]
-    return json_reply(page(lines, total, paging.number, paging.size))
+    listed = (patient_line(row, named(row) if row.version else None) for row in rows)
+    if lines:
+        return lines_reply(listed)
+    return json_reply(page(list(listed), total, paging.number, paging.size))
 
 
 @router.put("/v1/patients/{patient_id}", tags=["patients"], operation_id="upsert-patient")
@@ -71,7 +76,7 @@ def put_patient(served: Here, access: Who, patient_id: str) -> Response:
 
 
 @router.get("/v1/patients/{patient_id}", tags=["patients"], operation_id="get-patient")
-def get_patient(served: Here, access: Who, patient_id: str, when: When) -> Response:
+def get_patient(served: Here, access: Who, request: Request, patient_id: str, when: When) -> Response:
     """Who it is, and how much is held. `loadMs` is how long the graph took this time."""
     row = served.engine.patient(patient_id, access=access)
     began = time.perf_counter()
@@ -79,7 +84,7 @@ def get_patient(served: Here, access: Who, patient_id: str, when: When) -> Respo
     load_ms = round((time.perf_counter() - began) * 1000, 3)
     newest = max(served.receipts(patient_id, access), key=lambda each: (each.received_at, each.id), default=None)
     warnings = len(newest.warnings) if newest is not None else 0
-    return json_reply(patient_detail(row, graph, warnings=warnings, load_ms=load_ms))
+    return answered(request, patient_detail(row, graph, warnings=warnings, load_ms=load_ms), but=("stats", "loadMs"))
 
 
 @router.delete("/v1/patients/{patient_id}", tags=["patients"], operation_id="delete-patient", status_code=204)

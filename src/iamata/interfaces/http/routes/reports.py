@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from iamata.interfaces.http.asking import Here, Pages, When, Who
-from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.replies import answered, answered_text
 from iamata.interfaces.wire.answers import conflicts
 from iamata.interfaces.wire.changes import changes, changes_markdown
 from iamata.interfaces.wire.reports import reconciliation, reconciliation_markdown, resolution
@@ -19,20 +19,22 @@ router = APIRouter(prefix="/v1/patients/{patient_id}", tags=["reports"])
 
 
 @router.get("/resolution", operation_id="get-resolution")
-def get_resolution(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
+def get_resolution(served: Here, access: Who, request: Request, patient_id: str, paging: Pages, when: When) -> Response:
     """Every fact of the contract's ten types, with what it was resolved from and where its sources differ."""
     began = time.perf_counter()
     graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
     load_ms = round((time.perf_counter() - began) * 1000, 3)
     receipts = served.receipts(patient_id, access)
     view = served.view(graph, access)
-    return json_reply(resolution(view, receipts, number=paging.number, per_page=paging.size, load_ms=load_ms))
+    report = resolution(view, receipts, number=paging.number, per_page=paging.size, load_ms=load_ms)
+    return answered(request, report, but=("summary", "loadMs"))
 
 
 @router.get("/reconciliation", operation_id="get-reconciliation")
 def get_reconciliation(
     served: Here,
     access: Who,
+    request: Request,
     patient_id: str,
     when: When,
     format: Annotated[str, Query(pattern="^(json|markdown)$")] = "markdown",
@@ -41,15 +43,15 @@ def get_reconciliation(
     graph = served.engine.graph(patient_id, known_at=when.known_at, true_at=when.true_at, access=access)
     view = served.view(graph, access)
     if format == "json":
-        return json_reply(reconciliation(view))
-    headers = {"Cache-Control": "no-store"}
-    return Response(reconciliation_markdown(view), media_type="text/markdown", headers=headers)
+        return answered(request, reconciliation(view))
+    return answered_text(request, reconciliation_markdown(view), "text/markdown")
 
 
 @router.get("/changes", operation_id="list-changes")
 def list_changes(
     served: Here,
     access: Who,
+    request: Request,
     patient_id: str,
     when: When,
     since: Annotated[
@@ -62,16 +64,16 @@ def list_changes(
         patient_id, since=beginning(since, "since"), known_at=when.known_at, true_at=when.true_at, access=access
     )
     if format == "json":
-        return json_reply(changes(report))
-    return Response(changes_markdown(report), media_type="text/markdown", headers={"Cache-Control": "no-store"})
+        return answered(request, changes(report))
+    return answered_text(request, changes_markdown(report), "text/markdown")
 
 
 @router.get("/conflicts", operation_id="list-conflicts")
-def list_conflicts(served: Here, access: Who, patient_id: str, paging: Pages, when: When) -> Response:
+def list_conflicts(served: Here, access: Who, request: Request, patient_id: str, paging: Pages, when: When) -> Response:
     """What cannot all be true, with every side and who says it."""
     times = {"known_at": when.known_at, "true_at": when.true_at}
     graph = served.engine.graph(patient_id, **times, access=access)
     known = served.engine.conflicts(patient_id, **times, access=access)
     found = conflicts(known, graph)
     first = paging.number * paging.size
-    return json_reply(page(found[first : first + paging.size], len(found), paging.number, paging.size))
+    return answered(request, page(found[first : first + paging.size], len(found), paging.number, paging.size))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import uuid4
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 
 from iamata.errors import NotFound
 from iamata.interfaces.http.asking import Here, JsonBody, Pages, When, Who
-from iamata.interfaces.http.replies import json_reply
+from iamata.interfaces.http.replies import answered, json_reply
 from iamata.interfaces.http.routes.ingestions import Heard
 from iamata.interfaces.http.schemas import body_schema
 from iamata.interfaces.http.serving import Served
@@ -58,6 +58,7 @@ def list_memories(
     access: Who,
     patient_id: str,
     session_id: str,
+    request: Request,
     paging: Pages,
     when: When,
     sort: Annotated[str, Query(pattern="^createdAt$")] = "createdAt",
@@ -74,7 +75,7 @@ def list_memories(
     )
     first = paging.number * paging.size
     shown = [session_memory(each) for each in found[first : first + paging.size]]
-    return json_reply(page(shown, len(found), paging.number, paging.size))
+    return answered(request, page(shown, len(found), paging.number, paging.size))
 
 
 @router.post("", operation_id="create-session", deprecated=True)
