@@ -119,15 +119,16 @@ def test_an_error_before_the_first_line_has_the_one_shape(client: httpx.Client) 
 
 
 def test_lines_are_audited_as_a_list_is(engine: Engine, client: httpx.Client) -> None:
-    def written(headers: dict[str, str]) -> list[tuple[str, tuple[str, ...]]]:
-        before = engine.audit(per_page=1)[1]
-        client.get(f"{GRAPH}/nodes/fact/items", headers=headers)
-        client.get("/v1/patients", headers=headers)
-        rows, total = engine.audit(per_page=1000)
-        return sorted((row.operation, row.items) for row in rows[: total - before] if row.operation != "audit")
+    def written(path: str, headers: dict[str, str]) -> list[tuple[str, str, str, tuple[str, ...]]]:
+        request = client.get(path, headers=headers).headers["x-request-id"]
+        rows = [row for row in engine.audit_records(per_page=1000) if row.request == request]
+        return [(row.action, row.subject, row.door, row.items) for row in rows]
 
-    assert written(LINES) == written({})
-    assert "patients" in [operation for operation, _ in written(LINES)]
+    for path in (f"{GRAPH}/nodes/fact/items", "/v1/patients", "/v1/patients/leo/memories"):
+        as_lines = written(path, LINES)
+        assert as_lines == written(path, {})
+        assert len(as_lines) >= 1
+    assert ("patients", "", "http", ("leo", "zoe")) in written("/v1/patients", LINES)
 
 
 def test_an_answer_that_is_held_already_is_not_sent_again_until_it_changes() -> None:
