@@ -77,6 +77,9 @@ def test_an_allergic_reaction_that_is_told_stays_an_allergy() -> None:
         "ankles are fine.",
         "We switched her to metformin 500 mg last week. Her sugar is 180 most mornings, she has no nausea, and her "
         "weight is down.",
+        "Hello doctor, I changed ramipril 5 mg to the evening. His pressure is 150 over 95, he has gout, and he has a "
+        "cough.",
+        "Doctor, I gave ramipril 5 mg. His pressure is 150 over 95, he has gout, and he has a cough.",
         "I gave bisoprolol 5 mg this morning. He has a cough, he takes it with food, and his pulse was 62.",
     ],
 )
@@ -173,3 +176,78 @@ def ordered(text: str) -> set[tuple[str, str, str]]:
 )
 def test_what_a_clinician_orders_in_running_talk(text: str, expected: set[tuple[str, str, str]]) -> None:
     assert ordered(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "Dr Rao saw me. He took my dose down and he is happy with it. His nurse checked it. He was pleased. Chest "
+            "pain since Tuesday. Taking metformin twice a day.",
+            {"Chest pain", "Metformin"},
+        ),
+        (
+            "Saw the surgeon, his clinic is far. He is cutting the dose. He was worried about it. He had it scanned. "
+            "Knee pain is worse, taking ibuprofen.",
+            {"Knee pain", "Ibuprofen"},
+        ),
+        ("He has it written down. He is changing it. He was sure of it. He took it off. Allergic to penicillin.",
+         {"Penicillin"}),
+        ("The doctor took my pulse, he has a cough, he took my pressure and his readings were high. Dizzy ever since.",
+         {"Dizziness"}),
+    ],
+)  # fmt: skip
+def test_what_a_professional_does_or_says_leaves_the_speakers_body_theirs(text: str, expected: set[str]) -> None:
+    own = {m.concept.text for m in said(text) if m.experiencer is Experiencer.PATIENT}
+    assert expected <= own
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("I come out in hives each time I use ibuprofen.", "Ibuprofen"),
+        ("I used to take aspirin until it closed my throat.", "Aspirin"),
+        ("Taking sulfa makes me swell up.", "Sulfonamides"),
+        ("Latex, and taking sulfa makes me swell up.", "Sulfonamides"),
+        ("Cats, and I get a rash when I use ibuprofen.", "Ibuprofen"),
+    ],
+)
+def test_what_happens_when_a_medicine_is_taken_makes_it_no_remedy(answer: str, expected: str) -> None:
+    assert (expected, "affirmed") in allergies(answer, "Any allergies?")
+
+
+def test_a_remedy_after_a_refusal_is_no_allergen() -> None:
+    assert ("Cetirizine", "affirmed") not in allergies("No, and I take cetirizine just in case.", "Any allergies?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("No.", {("Known allergies", "denied")}),
+        ("No, none.", {("Known allergies", "denied")}),
+        ("No, I do have some.", set()),
+        ("No. I do have some.", set()),
+        ("No, that's wrong.", set()),
+        ("No, sulfa.", {("Sulfonamides", "affirmed")}),
+        ("No, sulfa and latex.", {("Sulfonamides", "affirmed"), ("Latex", "affirmed")}),
+    ],
+)
+def test_a_no_to_no_allergies_agrees_only_when_nothing_else_is_said(
+    answer: str, expected: set[tuple[str, str]]
+) -> None:
+    assert allergies(answer, "No allergies?") == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("No, sulfa.", {("Sulfonamides", "affirmed")}),
+        ("No, I do have some.", set()),
+        ("No, nothing.", {("Known allergies", "denied")}),
+        ("No, I take metformin.", {("Known allergies", "denied")}),
+    ],
+)
+def test_a_no_with_a_substance_or_some_behind_it_denies_no_allergies(
+    answer: str, expected: set[tuple[str, str]]
+) -> None:
+    assert allergies(answer, "Any allergies?") == expected

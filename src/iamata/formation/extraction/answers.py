@@ -160,7 +160,8 @@ def read(
         asked_for = msgspec.structs.replace(question, general=sort) if only else question
         if sort and words[:2] == ["not", "to"] and question.negative:
             asked_for = msgspec.structs.replace(asked_for, negative=False)
-        _denial(asked_for, own, answer)
+        if not question.negative or not asked_for.negative or _agrees(text, sentence, after, question):
+            _denial(asked_for, own, answer)
     elif told == "unsure" and " ".join(words[:3]) in ("i think so", "maybe", "possibly", "probably", "i guess so"):
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, certain=False)
@@ -450,6 +451,8 @@ def _alone(sentence: Sentence) -> set[int]:
 
 def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:
     if question.negative:
+        if question.open == "allergy" and _some_left(words):
+            return  # "No allergies?" "I do have some."
         if question.open == "allergy":
             answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
         for topic in question.topics:
@@ -475,8 +478,10 @@ _LEFT: Final = frozenset(
 
 
 def _some_left(words: Sequence[str]) -> bool:
-    """ "Nothing serious", "no new ones", "I don't think so, but I had a reaction": not that there are none."""
-    return bool(_LEFT & set(words))
+    """ "Nothing serious", "no new ones", "I don't think so, but I had a reaction", "I do have some": not that there are
+    none."""
+    pairs = [list(words[at : at + 2]) for at in range(len(words))]
+    return bool(_LEFT & set(words)) or ["do", "have"] in pairs or ["have", "some"] in pairs
 
 
 def _of_sort(mention: Mention, question: Question) -> bool:
@@ -489,9 +494,22 @@ def _of_sort(mention: Mention, question: Question) -> bool:
     return to_medicine or question.general != reactions.NO_DRUG_ALLERGIES
 
 
+def _agrees(text: str, sentence: Sentence, after: int, question: Question) -> bool:
+    """Does a "no" to "No allergies?" agree: is nothing else said? To "You're not on it?" it may mean either."""
+    rest = {word for word in sentence.words[after:] if word[0].isalnum()}
+    last = not any(each.isalnum() for each in text[sentence.end :])
+    return last and rest <= _NO_MORE and question.text.lower().startswith("no ")
+
+
+_NO_MORE: Final = frozenset(
+    ["no", "none", "nope", "nothing", "known", "allergies", "allergy", "at", "all", "any", "that", "i", "know", "of",
+     "aware", "i'm", "to", "my", "knowledge", "don't", "have"]
+)  # fmt: skip
+
+
 def _denial(question: Question, own: Sequence[Mention], answer: _Answer) -> None:
-    if question.degree or (question.negative and not question.text.lower().startswith("no ")):
-        return  # to "You're not on it?" a "no" may mean either; to "No allergies?" it agrees
+    if question.degree:
+        return
     if question.open == "allergy" and not question.others and not any(_of_sort(m, question) for m in own):
         answer(Topic(MemoryKind.ALLERGY, question.general), Polarity.DENIED)
     if question.open == "medication" and not own and question.plain:

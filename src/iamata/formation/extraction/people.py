@@ -57,20 +57,9 @@ _CARED_FOR: Final = frozenset(("my", "him", "her", "them", "to"))
 
 
 _THINKING: Final = frozenset(
-    [
-        "always",
-        "never",
-        "already",
-        "long",
-        "assumed",
-        "believed",
-        "understood",
-        "expected",
-        "hoped",
-        "imagined",
-        "known",
-    ]
-)
+    ["always", "never", "already", "assumed", "believed", "understood", "expected", "hoped", "imagined",
+     "known"]
+)  # fmt: skip
 
 
 def _claims(words: Sequence[str], at: int) -> bool:
@@ -84,23 +73,31 @@ def _claims(words: Sequence[str], at: int) -> bool:
 
 _HAS: Final = frozenset(["has", "had", "takes", "took", "is", "was", "feels", "coughs", "gets", "got", "sleeps"])
 _OWNED: Final = 4
-
-
-def _tells_of(words: Sequence[str], at: int) -> bool:
-    """Is a body told of here, of one who is only called he or she: "his morning pressure", "he has gout"? Not what a
-    doctor says, changes or has in mind."""
-    word, rest = words[at], words[at + 1 : at + 1 + _OWNED]
-    if word in ("his", "her", "he's", "she's") or (word in ("he", "she") and rest[:1] and rest[0] in _HAS):
-        bodily = lexicon.clinical().longest(rest)
-        return any(hit.term.kind in _BODILY for hit in bodily) or bool(_MEASURED & set(rest))
-    return False
-
-
 _BODILY: Final = ("symptom", "condition", "drug", "drug_in_context", "measure")
 _MEASURED: Final = frozenset(
     ["pressure", "readings", "pulse", "sugar", "sugars", "temperature", "weight", "appetite", "ankles", "breathing",
-     "cough", "coughing", "sleep", "it", "dose"]
+     "cough", "coughing", "sleep"]
 )  # fmt: skip
+
+
+def _tells_of(words: Sequence[str], at: int) -> bool:
+    """Is a body told of here, of one who is only called he or she: "his morning pressure", "he has gout", "he takes
+    it"? Not what a doctor says, changes or has in mind."""
+    word, rest = words[at], words[at + 1 : at + 1 + _OWNED]
+    if word in ("his", "her", "he's", "she's") or (word in ("he", "she") and rest[:1] and rest[0] in _HAS):
+        bodily = any(hit.term.kind in _BODILY for hit in lexicon.clinical().longest(rest))
+        return bodily or bool(_MEASURED & set(rest)) or rest[:2] == ["takes", "it"]
+    return False
+
+
+_GREETS: Final = frozenset(
+    ["hello", "hi", "hey", "dear", "thanks", "you", "morning", "afternoon", "evening", "yes", "no"]
+)
+
+
+def _is_addressed(words: Sequence[str], at: int) -> bool:
+    """Is the professional named at word `at` spoken to ("Hello doctor", "Doctor, …"), not of?"""
+    return words[at - 1] in _GREETS | {","} if at else words[1:2] in ([","], [])
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -133,6 +130,7 @@ class People:
             return
         others = own = told = 0
         named: Person | None = None
+        professional = False
         for text in texts:
             words = [spot.word for spot in lexicon.split_words(text)]
             own += sum(_claims(words, at) for at in range(len(words)))
@@ -141,11 +139,12 @@ class People:
                 if hit.term.kind == "relative":
                     others += 1
                     named = self._named(words, hit.first, hit.term.concept, hit.term.kind)
+                professional = professional or (hit.term.kind == "informant" and not _is_addressed(words, hit.first))
             if named is None and not own:
                 told += sum(_tells_of(words, at) for at in range(len(words)))
         if named is not None and others >= _TALK_OF and others > 2 * own:
             self._topic = named
-        elif named is None and told >= _TALK_OF and not own:
+        elif named is None and told >= _TALK_OF and not own and not professional:  # "The doctor …, he has …"
             self._topic = SOMEBODY  # "His readings are still high, he has gout": no word says who he is
 
     def owner(self, words: Sequence[str], first: int, last: int) -> Person:

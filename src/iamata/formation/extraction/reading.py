@@ -296,8 +296,11 @@ class _Turn:
             if back and not answers.takes_back(scene.words):
                 pass
             elif (
-                opens != "no" or reactions.of_some(scene.words[after:]) or openings.thinks_again(scene.words[after:])
-            ):  # "No, just penicillin.", "no, um, well, nickel"
+                opens != "no"
+                or reactions.of_some(scene.words[after:])
+                or openings.thinks_again(scene.words[after:])
+                or _nothing_but_names(scene, after)
+            ):  # "No, just penicillin.", "no, um, well, nickel", "No, sulfa."
                 allergies = _named_in_answer(scene)
         if question is not None and not allergies and not effects and _puts_in_place(scene, question):
             allergies = _named_in_answer(scene)
@@ -346,6 +349,15 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
     return [m for m in made if m is not None]
 
 
+def _nothing_but_names(scene: Scene, first: int) -> bool:
+    """Are the words after a "no" and its comma nothing but substances: named against the "no", not denied by it?"""
+    rest = scene.words[first:]
+    named = {at for hit in scene.of("drug", "allergen") if hit.first >= first for at in range(hit.first, hit.last)}
+    led = rest[:1] == [","] or scene.words[max(0, first - 1) : first] == [","]
+    others = {word for at, word in enumerate(rest, first) if at not in named}
+    return led and bool(named) and others <= {",", "and"}
+
+
 _IN_PLACE: Final = 6
 
 
@@ -362,20 +374,26 @@ def _puts_in_place(scene: Scene, question: questions.Question) -> bool:
     return bool(named - asked) and not named & asked and led in (["it's"], ["to"], ["its"], ["that's"])
 
 
-_CARRIES: Final = frozenset(
-    ["carry", "carries", "keep", "keeps", "use", "uses", "take", "takes", "taking", "using", "carrying"]
-)
+_CARRIES: Final = frozenset(["carry", "keep", "use", "take", "carrying", "keeping", "using", "taking"])
 _NEAR_REMEDY: Final = 3
+_REACTS: Final = frozenset(
+    ["can't", "cannot", "not", "don't", "never", "when", "if", "whenever", "time", "used", "makes"]
+)
 
 
 def _is_remedy(scene: Scene, hit: lexicon.Hit) -> bool:
-    """ "Bees, I carry an EpiPen": a medicine that is carried or taken is what it is treated with; not "I can't take
-    ibuprofen", nor what happens when it is taken."""
-    if hit.term.kind == "allergen":
+    """ "Bees, so I carry an EpiPen", "No, and I take cetirizine": a medicine that the speaker takes or carries, told
+    after what they are or are not allergic to, is what it is treated with; not where the clause says what it does."""
+    if hit.term.kind == "allergen" or _REACTS & set(scene.words) or findings.find(scene):
         return False
+    said = [spot.word for spot in lexicon.split_words(scene.text[: scene.clause.start])]
     before = scene.words[: hit.first]
-    held = bool(_CARRIES & set(before[-_NEAR_REMEDY:]))
-    return held and not {"can't", "cannot", "not", "don't", "never", "when", "if", "whenever"} & set(before)
+    answered = any(
+        h.term.kind in ("drug", "allergen", "drug_in_context") for h in lexicon.clinical().longest([*said, *before])
+    )
+    near = before[-_NEAR_REMEDY:]
+    held = bool(_CARRIES & set(near)) and bool({"i", "i'm"} & set(before))
+    return held and (answered or openings.stance(said)[0] == "no")
 
 
 def _denied_before(made: Sequence[Mention], before: Sequence[Mention]) -> bool:
