@@ -1,8 +1,8 @@
 """How is the engine reached by agents over MCP? `create_server` makes it, `serve_stdio`, `streamable` run it.
 
 `tools` one question to the engine each · `arguments` what agents say to them · `telling` how answers read ·
-`resources`, `prompts` addresses and ways · `server` the protocol. The SDK is the extra `iamata[mcp]`, imported where it
-is used.
+`offering` which tools for whom, and what comes of a call · `resources`, `prompts` addresses and ways · `server` the
+protocol. The SDK is the extra `iamata[mcp]`, imported where it is used.
 """
 
 from __future__ import annotations

@@ -1,19 +1,17 @@
 """How are tools, resources and prompts spoken over MCP? The protocol by the official SDK, over stdio and HTTP.
 
-Imported only where the SDK is installed. Handlers wait for the engine in threads. Errors of ours leave by their type
-and message; of any other only where it happened. Not with the SDK's tracing and logging: they would hold arguments,
-addresses and the words of exceptions (design 08).
+Imported only where the SDK is installed. Handlers wait for the engine in threads; what comes of a call is for
+`offering`. Not with the SDK's tracing and logging: they would hold arguments, addresses and the words of exceptions
+(design 08).
 """
 
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -24,25 +22,18 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
-from iamata.engine.beside import gathering, tell
 from iamata.engine.identity import agent_of
 from iamata.engine.origin import came_through, current
-from iamata.errors import BadInput, Bug, IamataError, Unauthenticated
-from iamata.interfaces.mcp import arguments, prompts, resources
-from iamata.interfaces.mcp.tools import TOOLS, Answer, Tool
-from iamata.interfaces.wire import failures
-from iamata.interfaces.wire.values import Json
+from iamata.errors import BadInput, Unauthenticated
+from iamata.interfaces.mcp import arguments, offering, prompts, resources
 from iamata.model.access import Access
 from iamata.model.audit import DoorName
 
 if TYPE_CHECKING:
     from iamata.engine import Engine
 
-log = logging.getLogger("iamata.mcp")
-
 Answered = TypeVar("Answered")
 _Context = Any
-_FAULT = "a fault in iamata; please report it"
 
 
 def make(engine: Engine, principal: Access | None) -> Server[Any]:
@@ -56,23 +47,16 @@ def make(engine: Engine, principal: Access | None) -> Server[Any]:
 
     async def call_tool(ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         access = whose(ctx)
-        tools = _tools(access)
+        tools = offering.tools(access)
         tool = tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(tools)}")
-        try:
-            ask = partial(_answered, tool, engine, access, params.arguments or {})
-            answer, warnings = await anyio.to_thread.run_sync(partial(_by_mcp, ask))
-        except Exception as error:
-            problem = _problem(error)
-            return types.CallToolResult(
-                content=[types.TextContent(type="text", text=f"{problem['type']}: {problem['message']}")],
-                structured_content=problem,
-                is_error=True,
-            )
-        told = [answer.text, *([answer.note] if answer.note else []), *(f"⚠ {each}" for each in warnings)]
+        ask = partial(offering.outcome, tool, engine, access, params.arguments or {})
+        made = await anyio.to_thread.run_sync(partial(_by_mcp, ask))
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=each) for each in told], structured_content=answer.structured
+            content=[types.TextContent(type="text", text=each) for each in made.texts],
+            structured_content=made.structured,
+            is_error=made.failed,
         )
 
     async def list_resources(ctx: _Context, params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
@@ -105,7 +89,7 @@ def make(engine: Engine, principal: Access | None) -> Server[Any]:
                 types.ResourceTemplate(
                     uri_template=each.uri, name=each.name, title=each.title, description=each.description
                 )
-                for each in resources.templates(_bound(whose(ctx)))
+                for each in resources.templates(offering.bound(whose(ctx)))
             ],
             ttl_ms=0,
             cache_scope="private",
@@ -120,7 +104,7 @@ def make(engine: Engine, principal: Access | None) -> Server[Any]:
         )
 
     async def list_prompts(ctx: _Context, _params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        bound = _bound(whose(ctx))
+        bound = offering.bound(whose(ctx))
         who = types.PromptArgument(name="patient_id", description="The patient's id.", required=bound is None)
         return types.ListPromptsResult(
             prompts=[
@@ -132,7 +116,7 @@ def make(engine: Engine, principal: Access | None) -> Server[Any]:
         )
 
     async def get_prompt(ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        bound = _bound(whose(ctx))
+        bound = offering.bound(whose(ctx))
         prompt, text = await _asked(partial(prompts.text, params.name, params.arguments or {}, bound=bound))
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=prompt.description, messages=[said])
@@ -170,22 +154,13 @@ def _bearer(ctx: _Context) -> Access:
     return agent_of(access, "mcp")
 
 
-def _bound(access: Access) -> str | None:
-    """The one patient there is for this principal, if there is only one."""
-    return next(iter(access.patients)) if access.patients is not None and len(access.patients) == 1 else None
-
-
-def _tools(access: Access) -> dict[str, Tool[Any]]:
-    return {tool.name: tool for tool in TOOLS if access.may_write or not tool.writes}
-
-
 def _offered(access: Access) -> list[types.Tool]:
     return [
         types.Tool(
             name=tool.name,
             title=tool.title,
             description=tool.description,
-            input_schema=arguments.schema(tool.shape, bound=_bound(access)),
+            input_schema=arguments.schema(tool.shape, bound=offering.bound(access)),
             annotations=types.ToolAnnotations(
                 title=tool.title,
                 read_only_hint=not tool.writes,
@@ -194,17 +169,8 @@ def _offered(access: Access) -> list[types.Tool]:
                 open_world_hint=False,
             ),
         )
-        for tool in _tools(access).values()
+        for tool in offering.tools(access).values()
     ]
-
-
-def _answered(tool: Tool[Any], engine: Engine, access: Access, given: dict[str, Any]) -> tuple[Answer, list[str]]:
-    """The answer, and what must be read beside it; whoever gathers outside (the HTTP door) is told too."""
-    with gathering() as warnings:
-        answer = tool.answer(engine, access, given, bound=_bound(access))
-    for each in warnings:
-        tell(each)
-    return answer, warnings
 
 
 async def _asked(ask: Callable[[], Answered]) -> Answered:
@@ -216,21 +182,9 @@ async def _asked(ask: Callable[[], Answered]) -> Answered:
 
 
 def _protocol_error(error: Exception) -> MCPError:
-    problem = _problem(error)
+    problem = offering.problem(error)
     code = types.INTERNAL_ERROR if problem["type"] == "INTERNAL" else types.INVALID_PARAMS
     return MCPError(code, problem["message"], problem)
-
-
-def _problem(error: Exception) -> Json:
-    """`type`, `message` and `details` of an error; of an unforeseen one it is only logged where it happened."""
-    if isinstance(error, IamataError) and not isinstance(error, Bug):
-        said: Json = {"type": failures.type_of(error), "message": failures.message(error)}
-        more = list(failures.details(error))
-        return said | ({"details": more} if more else {})
-    frames = traceback.extract_tb(error.__traceback__)[-6:]
-    where = " < ".join(f"{Path(each.filename).stem}.{each.name}:{each.lineno}" for each in reversed(frames))
-    log.error("a call failed: %s at %s", type(error).__name__, where)
-    return {"type": "INTERNAL", "message": _FAULT}
 
 
 async def serve_stdio(server: Server[Any]) -> None:
