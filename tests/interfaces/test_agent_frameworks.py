@@ -298,6 +298,25 @@ def test_what_a_document_names_resolves_in_the_tools(box: Toolbox) -> None:
         json.dumps(each.metadata)
 
 
+def test_a_line_that_says_what_is_not_recorded_cites_nothing() -> None:
+    order = {
+        "resourceType": "MedicationRequest",
+        "id": "m",
+        "status": "active",
+        "intent": "order",
+        "subject": {"reference": "Patient/ida"},
+        "medicationCodeableConcept": {"text": "Lisinopril 10 mg"},
+    }
+    with Engine.open(":memory:") as engine:
+        engine.ingest("ida", json.dumps(order).encode())
+        found = retriever(Toolbox(engine, "ida", access=agent("triage"))).invoke("lisinopril")
+    (gap,) = [each for each in found if each.page_content == "No allergy information recorded."]
+    assert (gap.metadata["citation"], gap.metadata["items"], gap.metadata["attribution"]) == (None, [], [])
+    assert (gap.id, gap.metadata["item"], gap.metadata["address"]) == (None, None, "/patient/ida/allergies/")
+    assert gap.metadata["subject"] == "patient/ida"
+    assert [each.metadata["citation"] for each in found if each is not gap] == [f"{gap.metadata['context']}[1]"]
+
+
 def test_the_retriever_keeps_to_its_budget(box: Toolbox, engine: Engine) -> None:
     few = retriever(box, budget_tokens=120).invoke("amoxicillin")
     assert 0 < len(few) < len(retriever(box).invoke("amoxicillin"))

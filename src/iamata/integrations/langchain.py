@@ -71,7 +71,8 @@ class PatientRetriever(BaseRetriever):
     A Document's text is the line; its id is the item's. Its metadata:
 
     - `citation`: what `explain` takes (`ctx_…[3]`); `address`: what `read` takes; `item`: the id of the fact, passage,
-      memory or entry; `context`: the id of the context;
+      memory or entry; `context`: the id of the context. A line that says what is not recorded has no item and no
+      citation (None), and the address is the directory's;
     - `weight`: 0..1 for `task` on `aspect`; both None where nothing is weighed (notes, entries);
     - `scope` and `subject` (`patient`, `patient/ada`);
     - `attribution`: who says it, by each of `items` behind the line: `{item, kind, role, author}`;
@@ -103,15 +104,15 @@ class PatientRetriever(BaseRetriever):
             access=box.access,
         )
         said = _said(box, self.also_about, made)
-        return [Document(each.text, id=each.item, metadata=_metadata(made, each, said)) for each in made.items]
+        return [Document(each.text, id=each.item or None, metadata=_metadata(made, each, said)) for each in made.items]
 
 
 def _metadata(made: Context, item: ContextItem, said: Mapping[str, Attribution]) -> Json:
     subject = _subject(item)
     return {
-        "citation": f"{made.id}[{item.number}]",
+        "citation": f"{made.id}[{item.number}]" if item.number else None,
         "context": made.id,
-        "item": item.item,
+        "item": item.item or None,
         "address": item.address,
         "task": made.request.task,
         "aspect": item.authority.aspect.value if item.authority else None,
