@@ -223,7 +223,7 @@ class Store(Protocol):
         """Look for words in every body, and for beginnings of sealed bodies in rows and files: `remains`, and the
         `beginnings` that were looked for (`store.searching`)."""
 
-    def retract(self, patient: str, source: str, now: datetime) -> None:
+    def retract(self, patient: str, source: str, now: datetime, *, record: AuditRecord | None = None) -> None:
         """Take a source out from here back: a new row, and the graph version goes up. Raises NotFound if the patient is
         not registered; a source that sent nothing changes nothing else."""
 
@@ -241,7 +241,7 @@ class Store(Protocol):
         otherwise. The graph version goes up. Raises NotFound if the patient is not registered, Conflict if its graph is
         no longer at this version."""
 
-    def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
+    def rule(self, patient: str, ruling: Ruling, now: datetime, *, record: AuditRecord | None = None) -> None:
         """Append a person's ruling; the graph version goes up. Raises NotFound if the patient is not registered."""
 
     # accept, then form
@@ -252,7 +252,9 @@ class Store(Protocol):
         concurrent repeats stage once. Registers the patient if it is new.
         """
 
-    def accept_many(self, accepted: Sequence[Accepted], now: datetime) -> list[Receipt]:
+    def accept_many(
+        self, accepted: Sequence[Accepted], now: datetime, *, record: AuditRecord | None = None
+    ) -> list[Receipt]:
         """As `accept`, for several submissions of one patient in their order: all of them or, when it raises, none."""
 
     def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:
@@ -410,12 +412,15 @@ class Store(Protocol):
     def contexts_kept(self, patient: str) -> list[tuple[str, datetime]]:
         """The ids of the contexts that were given out of this patient, and when, by id."""
 
-    def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None: ...
+    def put_context(
+        self, patient: str, context: str, body: bytes, now: datetime, *, record: AuditRecord | None = None
+    ) -> None: ...
     def context(self, patient: str, context: str) -> bytes | None: ...
 
     # audit
     def audit(self, record: AuditRecord) -> None:
-        """Append to this process's hash chain. Durable soon after; `audit_flush` waits for it."""
+        """Append to this process's hash chain. Durable soon after; `audit_flush` waits for it. Where a change takes its
+        `record`, both are in one commit: durable together, and after a change that failed there is none of it."""
 
     def audit_flush(self) -> None: ...
     def audit_records(self, *, subject: str | None = None, offset: int = 0, limit: int = 100) -> list[AuditRecord]: ...

@@ -166,25 +166,38 @@ class Door:
         reasons: tuple[str, ...] = (),
     ) -> None:
         act = act or _ACTS.get(action, "read")
-        origin = current()
-        self._store.audit(
-            AuditRecord(
-                at=self._clock(),
-                principal=f"{access.kind}/{access.id}",
-                on_behalf_of=access.on_behalf_of,
-                purpose=access.purpose,
-                action=action,
-                subject=str(subject) if subject else "",
-                allowed=allowed,
-                reasons=reasons or policy.decide(access, act, subject, policy=self._policy).reasons,
-                items=items[:1000],
-                act=_CLASSES.get(action, act),
-                door=origin.door if origin else self._door,
-                request=origin.request if origin else "",
-            )
-        )
+        self._store.audit(self._record(action, access, subject, items, act=act, allowed=allowed, reasons=reasons))
         if act in _CHANGES:
             self._store.audit_flush()
+
+    def _record(
+        self,
+        action: str,
+        access: Access,
+        subject: Subject | None,
+        items: tuple[str, ...] = (),
+        *,
+        act: str = "",
+        allowed: bool = True,
+        reasons: tuple[str, ...] = (),
+    ) -> AuditRecord:
+        """What the log says of it; for a change that is committed together with its record."""
+        act = act or _ACTS.get(action, "read")
+        origin = current()
+        return AuditRecord(
+            at=self._clock(),
+            principal=f"{access.kind}/{access.id}",
+            on_behalf_of=access.on_behalf_of,
+            purpose=access.purpose,
+            action=action,
+            subject=str(subject) if subject else "",
+            allowed=allowed,
+            reasons=reasons or policy.decide(access, act, subject, policy=self._policy).reasons,
+            items=items[:1000],
+            act=_CLASSES.get(action, act),
+            door=origin.door if origin else self._door,
+            request=origin.request if origin else "",
+        )
 
     def _registered(self, patient: str) -> None:
         if self._store.patient(patient) is None:

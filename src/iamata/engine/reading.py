@@ -265,9 +265,9 @@ class Reading(Door):
                 "items": list(assembly.legend(context).items()),
             }
         )
-        self._store.put_context(subject.id, context.id, reference, self._clock())
         self._remember_shown(subject.id, context.text)
-        self._audit("context", access, subject, tuple(item.item for item in context.items))
+        record = self._record("context", access, subject, tuple(item.item for item in context.items))
+        self._store.put_context(subject.id, context.id, reference, self._clock(), record=record)
         return context
 
     def explain(

@@ -1,4 +1,4 @@
-"""The verbs that change something. Each says what it does in order: decide, read in, make durable, audit."""
+"""The verbs that change something. Each says what it does in order: decide, read in, make durable with its record."""
 
 from __future__ import annotations
 
@@ -188,8 +188,7 @@ class Writing(Door):
         """Take a source out: facts are as if it had never come. Its statements stay stored and are seen by no read (but
         one with an earlier `known_at`); what the source sends later counts again."""
         access, subject = self._begin("retract", "write", access, patient_subject(patient))
-        self._store.retract(patient, source, self._clock())
-        self._audit("retract", access, subject)
+        self._store.retract(patient, source, self._clock(), record=self._record("retract", access, subject))
 
     def rule(
         self,
@@ -233,8 +232,8 @@ class Writing(Door):
             field=field,
             reason=reason,
         )
-        self._store.rule(patient, ruling, now)
-        self._audit("rule", access, subject, (ruling.id, *filter(None, (left, right))))
+        record = self._record("rule", access, subject, (ruling.id, *filter(None, (left, right))))
+        self._store.rule(patient, ruling, now, record=record)
         return ruling
 
     def withdraw_ruling(self, patient: str, ruling: str, *, reason: str = "", access: Access | None = None) -> Ruling:
@@ -251,8 +250,8 @@ class Writing(Door):
             withdraws=ruling,
             reason=reason,
         )
-        self._store.rule(patient, taken, now)
-        self._audit("withdraw_ruling", access, subject, (taken.id, ruling))
+        record = self._record("withdraw_ruling", access, subject, (taken.id, ruling))
+        self._store.rule(patient, taken, now, record=record)
         return taken
 
     def form_pending(self, *, worker: str = "local", patient: str | None = None, limit: int | None = None) -> int:
@@ -353,9 +352,9 @@ class Writing(Door):
     def _accept(
         self, action: str, accepted: Sequence[Accepted], access: Access, *, form: bool, lifted: tuple[str, ...] = ()
     ) -> list[Receipt]:
-        receipts = self._store.accept_many(accepted, self._clock())
-        subject = receipts[0].subject
-        self._audit(action, access, subject, (*(receipt.id for receipt in receipts), *lifted))
+        subject = accepted[0].receipt.subject
+        record = self._record(action, access, subject, (*(each.receipt.id for each in accepted), *lifted))
+        receipts = self._store.accept_many(accepted, self._clock(), record=record)
         if form and any(receipt.status is IngestionStatus.PENDING for receipt in receipts):
             self.form_pending(patient=subject.id)
             receipts = [self._store.receipt(subject.id, receipt.id) or receipt for receipt in receipts]

@@ -29,7 +29,7 @@ from iamata.model.statement import EVENT_KINDS, FACT_KINDS
 from iamata.ports import Accepted, KeyStore
 from iamata.store import codec
 from iamata.store.codec import encode, text_of
-from iamata.store.database import Bound, Database, Transaction
+from iamata.store.database import Bound, Transaction, Transactions
 from iamata.store.rows import Row, passage_rows, sighting_rows, statement_rows
 from iamata.store.sealing import Sealer, key_check
 
@@ -79,7 +79,7 @@ def lock_patient(tx: Transaction, keys: KeyStore, patient: str, key: bytes, now:
 
 
 def accept(
-    database: Database,
+    database: Transactions,
     keys: KeyStore,
     random_bytes: Callable[[int], bytes],
     accepted: Sequence[Accepted],
@@ -156,7 +156,12 @@ def put_receipt(tx: Transaction, sealer: Sealer, receipt: Receipt, sequence: int
 
 
 def retract(
-    database: Database, keys: KeyStore, random_bytes: Callable[[int], bytes], patient: str, source: str, now: datetime
+    database: Transactions,
+    keys: KeyStore,
+    random_bytes: Callable[[int], bytes],
+    patient: str,
+    source: str,
+    now: datetime,
 ) -> None:
     """A new row and the next graph version; once for the same source and moment. Raises NotFound for an unknown
     patient."""
@@ -174,7 +179,7 @@ def retract(
 
 
 def rule(
-    database: Database,
+    database: Transactions,
     keys: KeyStore,
     random_bytes: Callable[[int], bytes],
     patient: str,
@@ -213,7 +218,7 @@ def _standing(tx: Transaction, sealer: Sealer, accepted: Accepted) -> _Standing:
     return _Standing(retraction, last > until, number)
 
 
-def _seal_new(database: Database, sealer: Sealer, accepted: Accepted) -> _Sealed:
+def _seal_new(database: Transactions, sealer: Sealer, accepted: Accepted) -> _Sealed:
     """What is held already is left out: it can only vanish by erasure, which `lock_patient` notices."""
     patient = accepted.receipt.subject.id
     held: set[str] = set()

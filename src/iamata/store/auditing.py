@@ -5,7 +5,10 @@ A record's hash covers the one before it, its number and its writer, so that any
 the database but has no key cannot mend a chain. Not promised: that the removal of a whole chain *with* its head, or an
 end that was cut off together with an older head, shows in the database; against a checkpoint it does.
 
-Records are written in groups: by a thread of its own within 20 ms, or at once by `flush`. The thread also signs a
+Records are written in groups: by a thread of its own within 20 ms, at once by `flush`, or in the same commit as the
+change that a record is about (`beside`): then there is neither without the other, and the disk is waited for once.
+Whoever writes has its transaction first and the chain second, and holds both until the commit: so nobody waits for a
+transaction with the chain in hand. The thread also signs a
 checkpoint at a steady pace while records come, and at the end; it is kept apart (`checkpoints`). One that does not go
 on from the last is not kept: the last stays, and says what is missing.
 """
@@ -16,7 +19,7 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
@@ -27,7 +30,7 @@ from iamata.errors import Conflict, IamataError
 from iamata.model.audit import AuditRecord, Checkpoint, Head
 from iamata.store import codec, proving
 from iamata.store.checkpoints import KeptCheckpoint
-from iamata.store.database import Bound, Database
+from iamata.store.database import Bound, Database, Transaction, Transactions
 from iamata.store.proving import Signer, record_hash
 from iamata.store.sealing import derive
 
@@ -67,7 +70,7 @@ class AuditLog:
         self._writer = writer
         self._waiting: list[_Row] = []
         self._lock = threading.Lock()  # guards _waiting and _thread
-        self._flushing = threading.Lock()  # guards the chain: its groups are written one after the other
+        self._chaining = threading.Lock()  # guards the chain: its groups are committed one after the other
         self._sequence = 0
         self._last = b""
         self._some = threading.Event()
@@ -81,27 +84,47 @@ class AuditLog:
 
     def append(self, record: AuditRecord) -> None:
         # Encoded here, so that a record that cannot be written fails its own caller and not the whole group.
-        row = _Row(codec.text_of(record.at), record.subject, codec.encode(record))
+        row = _row(record)
         with self._lock:
             self._waiting.append(row)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._write_groups, name="iamata-audit", daemon=True)
-                self._thread.start()
-        self._some.set()
+        self._wake()
+
+    def beside(self, record: AuditRecord | None) -> Transactions:
+        """Transactions of the caller's, the first of which commits this record as its last, after all that were
+        appended before: both durable or neither. With no record they are as the database gives them."""
+        return self._database if record is None else _Beside(self, self._database, _row(record))
 
     def flush(self) -> None:
         """Everything appended so far is durable when this returns. What cannot be written waits for the next time."""
-        with self._flushing:
-            with self._lock:
-                group, self._waiting = self._waiting, []
-            if not group:
+        with self._chaining, self._lock:  # whoever has taken some is done with them
+            if not self._waiting:
                 return
+        with self.joined(None):
+            pass
+
+    @contextmanager
+    def joined(self, row: _Row | None) -> Iterator[Transaction]:
+        """A writing transaction that ends with what waits, and with this one. When it fails, what waited waits on, and
+        this one is gone like the change that it is about."""
+        with ExitStack() as chain:  # let go after the commit: what comes next goes on from what is durable
+            group: list[_Row] = []
             try:
-                self._write(group)
+                with self._database.writing() as tx:
+                    yield tx
+                    chain.enter_context(self._chaining)
+                    with self._lock:
+                        group, self._waiting = self._waiting, []
+                    written = [*group, *([row] if row else [])]
+                    sequence, last = self._write(tx, written)
             except BaseException:
                 with self._lock:
                     self._waiting = group + self._waiting
                 raise
+            self._sequence, self._last = sequence, last
+            if written:
+                self._newest = codec.moment_of(written[-1].at)
+        if row:
+            self._wake()  # a checkpoint may be due
 
     def close(self) -> None:
         self._closed.set()
@@ -211,7 +234,15 @@ class AuditLog:
                 self._closed.wait(_RETRY_S)
                 self._some.set()
 
-    def _write(self, group: list[_Row]) -> None:
+    def _wake(self) -> None:
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_groups, name="iamata-audit", daemon=True)
+                self._thread.start()
+        self._some.set()
+
+    def _write(self, tx: Transaction, group: list[_Row]) -> tuple[int, bytes]:
+        """The end of the chain when this is committed."""
         sequence, last, rows = self._sequence, self._last, list[dict[str, Bound]]()
         for record in group:
             sequence += 1
@@ -226,13 +257,11 @@ class AuditLog:
                     "hash": last,
                 }
             )
-        with self._database.writing() as tx:
+        if rows:
+            head = self._head(self._writer, sequence, last)
             tx.many("insert_audit", rows)
-            tx.run(
-                "put_audit_head", writer=self._writer, sequence=sequence, hash=self._head(self._writer, sequence, last)
-            )
-        self._sequence, self._last = sequence, last
-        self._newest = codec.moment_of(group[-1].at)
+            tx.run("put_audit_head", writer=self._writer, sequence=sequence, hash=head)
+        return sequence, last
 
     def _faults(self, writer: str) -> Iterator[str]:
         sequence, last = 0, b""
@@ -273,6 +302,28 @@ class AuditLog:
 
     def _head(self, writer: str, sequence: int, last: bytes) -> bytes:
         return hmac.digest(self._key, b"head\0" + writer.encode() + b"\0" + sequence.to_bytes(8, "big") + last, sha256)
+
+
+class _Beside:
+    """The database's transactions, with a record in the first that is committed."""
+
+    def __init__(self, log: AuditLog, database: Database, row: _Row) -> None:
+        self._log = log
+        self._database = database
+        self._row: _Row | None = row
+
+    def reading(self) -> AbstractContextManager[Transaction]:
+        return self._database.reading()
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        with self._log.joined(self._row) as tx:
+            yield tx
+        self._row = None
+
+
+def _row(record: AuditRecord) -> _Row:
+    return _Row(codec.text_of(record.at), record.subject, codec.encode(record))
 
 
 def _columns_agree(at: str, subject: str, body: str) -> bool:

@@ -30,16 +30,20 @@ class Transaction(Protocol):
         """The same statement for each; how many rows were inserted, updated or deleted in all."""
 
 
-class Database(Protocol):
-    """One database. Thread-safe. Transactions do not nest: a thread that holds one must not ask for another."""
-
-    dialect: str
+class Transactions(Protocol):
+    """Where transactions come from. They do not nest: a thread that holds one must not ask for another."""
 
     def reading(self) -> AbstractContextManager[Transaction]:
         """One unchanging view of what is committed."""
 
     def writing(self) -> AbstractContextManager[Transaction]:
         """Committed when the block ends, rolled back when it raises."""
+
+
+class Database(Transactions, Protocol):
+    """One database. Thread-safe."""
+
+    dialect: str
 
     def migrate(self, migrations: Sequence[str]) -> None:
         """Bring the schema to `len(migrations)` by those it lacks, in order; several processes may try at once.

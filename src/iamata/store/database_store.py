@@ -253,8 +253,9 @@ class DatabaseStore:
             self._ledger.record(tx, entry)
         self._database.purge()
 
-    def retract(self, patient: str, source: str, now: datetime) -> None:
-        accepting.retract(self._database, self.keys, self._random_bytes, patient, source, now)
+    def retract(self, patient: str, source: str, now: datetime, *, record: AuditRecord | None = None) -> None:
+        database = self._audit.beside(record)
+        accepting.retract(database, self.keys, self._random_bytes, patient, source, now)
 
     def reread(
         self,
@@ -267,15 +268,17 @@ class DatabaseStore:
     ) -> list[Receipt]:
         return rereading.reread(self._database, self.keys, self._random_bytes, patient, read, version, now, talk)
 
-    def rule(self, patient: str, ruling: Ruling, now: datetime) -> None:
-        accepting.rule(self._database, self.keys, self._random_bytes, patient, ruling, now)
+    def rule(self, patient: str, ruling: Ruling, now: datetime, *, record: AuditRecord | None = None) -> None:
+        accepting.rule(self._audit.beside(record), self.keys, self._random_bytes, patient, ruling, now)
 
     # accept, then form
     def accept(self, accepted: Accepted, now: datetime) -> Receipt:
         return self.accept_many([accepted], now)[0]
 
-    def accept_many(self, accepted: Sequence[Accepted], now: datetime) -> list[Receipt]:
-        return accepting.accept(self._database, self.keys, self._random_bytes, accepted, now)
+    def accept_many(
+        self, accepted: Sequence[Accepted], now: datetime, *, record: AuditRecord | None = None
+    ) -> list[Receipt]:
+        return accepting.accept(self._audit.beside(record), self.keys, self._random_bytes, accepted, now)
 
     def claim(self, worker: str, now: datetime, lease_s: float, *, patient: str | None = None) -> Work | None:
         return forming.claim(self._database, worker, now, lease_s, patient)
@@ -456,12 +459,14 @@ class DatabaseStore:
         with self._database.reading() as tx:
             return [(id, codec.moment_of(at)) for id, at in tx.rows("context_times", patient=patient)]
 
-    def put_context(self, patient: str, context: str, body: bytes, now: datetime) -> None:
+    def put_context(
+        self, patient: str, context: str, body: bytes, now: datetime, *, record: AuditRecord | None = None
+    ) -> None:
         key = self.keys.get(patient)
         if key is None:
             raise NotFound(what="patient key", id=patient)
         sealed = Sealer(patient, key, self._random_bytes).seal("contexts", context, body)
-        with self._database.writing() as tx:
+        with self._audit.beside(record).writing() as tx:
             if not tx.rows("patient", patient=patient):
                 raise NotFound(what="patient", id=patient)
             accepting.lock_patient(tx, self.keys, patient, key, codec.text_of(now))
