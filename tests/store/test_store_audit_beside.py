@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,31 @@ def test_where_its_record_cannot_be_written_there_is_no_change(store: DatabaseSt
     assert store.context("leo", "ctx_1") is None
     store.put_context("leo", "ctx_2", b"two", NOW, record=record("third"))
     assert chained(sql) == ["first", "a look", "third"]
+    assert store.audit_verify() == []
+
+
+def test_a_commit_that_is_said_to_have_failed_and_did_not_is_found_again(
+    store: DatabaseStore, mint: IdMint, sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection breaks after the commit: what is on the disk is not written twice, and the chain goes on."""
+    store.accept_many([bundle(mint, ["c1"])], NOW, record=record("first"))
+    database: Any = store._database
+    writing = database.writing
+
+    @contextmanager
+    def breaking() -> Iterator[Any]:
+        with writing() as tx:
+            yield tx
+        raise OSError("the connection is gone")
+
+    store.audit(record("a look"))
+    monkeypatch.setattr(database, "writing", breaking)
+    with pytest.raises(OSError, match="gone"):
+        store.put_context("leo", "ctx_1", b"one", NOW, record=record("second"))
+    monkeypatch.setattr(database, "writing", writing)
+    store.audit(record("another look"))
+    store.put_context("leo", "ctx_2", b"two", NOW, record=record("third"))
+    assert chained(sql) == ["first", "a look", "second", "another look", "third"]
     assert store.audit_verify() == []
 
 

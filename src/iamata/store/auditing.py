@@ -73,6 +73,7 @@ class AuditLog:
         self._chaining = threading.Lock()  # guards the chain: its groups are committed one after the other
         self._sequence = 0
         self._last = b""
+        self._tried: int | None = None  # of those waiting, how many were in a commit that failed, and may be held
         self._some = threading.Event()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None
@@ -114,13 +115,16 @@ class AuditLog:
                     chain.enter_context(self._chaining)
                     with self._lock:
                         group, self._waiting = self._waiting, []
+                    if self._tried is not None:
+                        group = self._not_held(tx, group, self._tried)
+                    self._tried = len(group)
                     written = [*group, *([row] if row else [])]
                     sequence, last = self._write(tx, written)
             except BaseException:
                 with self._lock:
                     self._waiting = group + self._waiting
                 raise
-            self._sequence, self._last = sequence, last
+            self._sequence, self._last, self._tried = sequence, last, None
             if written:
                 self._newest = codec.moment_of(written[-1].at)
         if row:
@@ -240,6 +244,19 @@ class AuditLog:
                 self._thread = threading.Thread(target=self._write_groups, name="iamata-audit", daemon=True)
                 self._thread.start()
         self._some.set()
+
+    def _not_held(self, tx: Transaction, group: list[_Row], tried: int) -> list[_Row]:
+        """Those of the group that are not on the disk yet, after a commit with the first `tried` of which nobody knows
+        whether it got there. If it did, the chain goes on from that end."""
+        ends = [tuple(row) for row in tx.rows("audit_head", writer=self._writer)]
+        if not ends or ends[0][0] <= self._sequence:
+            return group
+        sequence, head = ends[0]
+        last = [bytes(hash) for (hash,) in tx.rows("audit_hash", writer=self._writer, sequence=sequence)]
+        if not last or not hmac.compare_digest(bytes(head), self._head(self._writer, sequence, last[0])):
+            return group
+        self._sequence, self._last = sequence, last[0]
+        return group[tried:]
 
     def _write(self, tx: Transaction, group: list[_Row]) -> tuple[int, bytes]:
         """The end of the chain when this is committed."""
