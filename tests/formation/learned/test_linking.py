@@ -290,3 +290,14 @@ def test_a_time_of_day_a_severity_and_a_vague_beginning_refine() -> None:
     assert only("I have severe gout.", gout).rule == "same-with-severity"
     assert only("I've had gout since I was a child.", gout).rule == "same-with-beginning"
     assert only("I have gout.", gout).rule == "same-condition"
+
+
+def test_how_a_medicine_is_taken_when_a_disease_is_worse_and_a_life_without_smoking_are_held_against_the_record() -> (
+    None
+):
+    assert only("I take the metformin with my supper.", ONCE_A_DAY).rule == "taken-with-more-detail"
+    assert only("I crush the metformin in the mornings.", ONCE_A_DAY).rule == "taken-with-more-detail"
+    gout = fact(Kind.CONDITION, "Gout")
+    assert only("My gout plays up in the cold.", gout).rule == "same-with-course"
+    assert only("My gout started when I was thirty.", gout).rule == "same-with-beginning"
+    assert only("I'm a lifelong non-smoker.", smoking("Never smoker")).rule == "both-tell-habit"

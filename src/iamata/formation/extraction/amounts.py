@@ -55,7 +55,7 @@ _FREQUENCY: Final = re.compile(
     r"|(?:in the|each)\s+(?:mornings?|evenings?|afternoons?)(?:\s+and\s+(?:(?:at|in the)\s+)?(?:night"
     r"|evening|bedtime))?"
     r"|mornings?\s+and\s+(?:nights?|evenings?)"
-    rf"|(?:at|before|after|with)\s+(?:night|noon|my\s+{_MEAL}|{_MEAL})"
+    rf"|(?:at|before|after|with)\s+(?:night|noon|teatime|(?:my|his|her|their)\s+{_MEAL}|{_MEAL})"
     r"|as\s+needed|when\s+needed|when\s+(?:i|he|she)\s+needs?\s+(?:it|one)|if\s+needed|as\s+required"
     r"|when\s+necessary|prn"
     rf"|(?:on\s+)?(?:a|the|every)\s+{_DAY}|on\s+{_DAY}s|nocte|mane|bd|tds|qds|od|most\s+(?:days|mornings|evenings)"

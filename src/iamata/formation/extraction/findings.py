@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from iamata.formation.extraction import course
 from iamata.formation.extraction.amounts import find_frequencies, find_severity
 from iamata.formation.extraction.assertion import Assertion
 from iamata.formation.extraction.mention import Mention
@@ -180,21 +181,33 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         planned = ahead or bool(_AWAITED & set(scene.words[: finding.last]))
         kind = MemoryKind.PLAN if planned else MemoryKind.HISTORY
         temporality = Temporality.PLANNED if planned else temporality
-    told = not finding.condition and assertion.polarity is Polarity.AFFIRMED
-    severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if told else ""
-    if (
-        finding.condition and finding.first and assertion.polarity is Polarity.AFFIRMED
-    ):  # "severe gout", right before it
-        severity = find_severity(
-            scene.text, scene.clause.spots[max(0, finding.first - 2)].start, _begin(scene, finding)
-        )
-    often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if told else []
+    affirmed = assertion.polarity is Polarity.AFFIRMED
+    if finding.condition and affirmed:
+        severity, often, runs = _degree(scene, finding), [], course.running(scene, finding.last)
+    else:
+        severity = find_severity(scene.text, scene.clause.start, scene.clause.end) if affirmed else ""
+        often = find_frequencies(scene.text, scene.clause.start, scene.clause.end) if affirmed else []
+        runs = ""
     side = "" if finding.condition and finding.side == "bilateral" else finding.side
     return scene.mention(
         kind, finding.concept, finding.first, finding.last,
-        temporality=temporality,
-        detail={"severity": severity, "laterality": side, "frequency": often[0].text if often else ""},
+        temporality=temporality, began=_began(scene, finding),
+        detail={
+            "severity": severity, "laterality": side, "frequency": often[0].text if often else "", "course": runs,
+        },
     )  # fmt: skip
+
+
+def _degree(scene: Scene, finding: Finding) -> str:
+    """How bad a disease is said to be: right before its name ("severe gout"), or after it ("my gout is terrible")."""
+    begin = _begin(scene, finding)
+    start = scene.clause.spots[max(0, finding.first - 2)].start if finding.first else begin
+    before = find_severity(scene.text, start, begin)
+    return before or course.degree(scene, finding.last)
+
+
+def _began(scene: Scene, finding: Finding) -> str:
+    return course.onset(scene, finding.first, finding.last) if finding.condition and not finding.procedure else ""
 
 
 def _begin(scene: Scene, finding: Finding) -> int:
@@ -205,7 +218,9 @@ def assess(scene: Scene, finding: Finding) -> Assertion:
     """How the clause asserts a finding: by its cues, and past where a simple past and a time say so."""
     found = scene.cues.assess(finding.first, finding.last)
     now = found.polarity is Polarity.AFFIRMED and found.temporality is Temporality.CURRENT
-    if now and _past(scene, finding, " ".join(scene.words)):
+    if found.temporality is Temporality.PAST and found.polarity is Polarity.AFFIRMED and _began(scene, finding):
+        return msgspec.structs.replace(found, temporality=Temporality.CURRENT)  # "started when I was six": and goes on
+    if now and not _began(scene, finding) and _past(scene, finding, " ".join(scene.words)):
         return msgspec.structs.replace(found, temporality=Temporality.PAST)
     return found
 

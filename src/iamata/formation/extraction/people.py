@@ -289,6 +289,8 @@ class People:
         word = words[at]
         if self._topic is not None and (word in _I or word in _WE) and not _claims(words, at):
             return subject  # "I'll give it at eight", told of a father's tablets
+        if word == "mine" and words[at - 1 : at] == ["of"]:
+            return subject  # "a friend of mine"
         if word in _I:
             return self._me(words, at)
         if word in _WE:

@@ -297,9 +297,10 @@ def is_general(scene: Scene) -> bool:
 
 def read_effects(scene: Scene, carried: str) -> list[Mention]:
     """What a medicine (or food) is said to do: "X makes me Y", "Y from X", "when they gave me X, Y"."""
-    effects = [hit for hit in scene.cues.of("effect") if _makes_sense(scene, hit)]
+    effects = [(hit.first, hit.last) for hit in scene.cues.of("effect") if _makes_sense(scene, hit)]
+    effects += _occasions(scene.words)
     if not effects:
-        return []
+        return _sign_from(scene)
     agents = [(d.first, d.last, d.concept) for d in medications.find(scene)]
     agents += [
         (h.first, h.last, h.term.concept)
@@ -317,8 +318,8 @@ def read_effects(scene: Scene, carried: str) -> list[Mention]:
     symptoms = [
         f for f in findings.find(scene) if not f.condition and not any(f.first < e and s < f.last for s, e in spans)
     ]
-    if not symptoms or not any(_beside(hit, agents[0]) or hit.last <= agents[0][0] for hit in effects):
-        return []
+    if not symptoms or not any(_beside(told, agents[0]) or told[1] <= agents[0][0] for told in effects):
+        return _sign_from(scene)
     if scene.cues.hypothetical(agents[0][0]) and not _habitual(scene):
         return []
     return _told(scene, agents, symptoms)
@@ -332,8 +333,65 @@ def _makes_sense(scene: Scene, hit: Hit) -> bool:
     return any(0 <= name.first - hit.last <= 3 for name in after)
 
 
-def _beside(hit: Hit, agent: tuple[int, int, str]) -> bool:
-    return 0 <= hit.first - agent[1] <= 4 or 0 <= agent[0] - hit.last <= 4 or hit.first < agent[0] < hit.last
+def _beside(told: tuple[int, int], agent: tuple[int, int, str]) -> bool:
+    return 0 <= told[0] - agent[1] <= 4 or 0 <= agent[0] - told[1] <= 4 or told[0] < agent[0] < told[1]
+
+
+_WHENEVER: Final = frozenset(["when", "whenever", "time", "after", "once"])
+_TAKERS: Final = frozenset(["i", "he", "she", "we", "i'm", "he's", "she's", "i've", "they"])
+_HAVING: Final = frozenset(
+    ["had", "has", "have", "got", "gets", "get", "took", "take", "takes", "taken", "tried", "try", "tries", "used",
+     "use", "uses", "ate", "eat", "eats", "on", "given", "taking", "put"]
+)  # fmt: skip
+_FILL: Final = frozenset(
+    ["a", "an", "the", "my", "his", "her", "some", "any", "that", "taking", "having", "eating", "using", "one", "dose",
+     "course", "of", "was", "were", "am", "been", "him", "me", "first", "some"]
+)  # fmt: skip
+
+
+def _occasions(words: Sequence[str]) -> list[tuple[int, int]]:
+    """ "When I had …", "last time he was on …", "once she tried …", with a substance to follow: the stretches that tell
+    on which occasion something was taken."""
+    found = []
+    for at in range(len(words) - 2):
+        if words[at] not in _WHENEVER or words[at + 1] not in _TAKERS:
+            continue
+        verb = next((i for i in range(at + 2, min(at + 5, len(words))) if words[i] not in _FILL), None)
+        if words[at + 1] in ("i'm", "he's", "she's") and words[at + 2] != "on":
+            continue
+        if verb is None or words[verb] not in _HAVING:
+            continue
+        following = lexicon.clinical().longest(words[verb + 1 : verb + 5])
+        if any(hit.first <= 2 and hit.term.kind in _SUBSTANCES for hit in following):
+            found.append((at, verb + 1))
+    return found
+
+
+_FROM: Final = frozenset(["after", "from", "off", "with", "on", "to"])
+_TREATED: Final = frozenset(
+    ["treat", "treated", "treating", "treats", "put", "puts", "using", "use", "used", "rub", "rubbed", "managed",
+     "manage", "controlled", "cleared", "clears", "clear", "control", "started", "start", "taking", "take"]
+)  # fmt: skip
+
+
+def _sign_from(scene: Scene) -> list[Mention]:
+    """ "A rash off amoxicillin", "broke out in hives after aspirin": an allergic sign, and what it is said to come from
+    right after it. Not what it is treated with."""
+    signs = [f for f in findings.find(scene) if not f.condition and _is_sign(f, allergen=False)]
+    named = [(d.first, d.last, d.concept) for d in medications.find(scene)]
+    named += [(h.first, h.last, h.term.concept) for h in scene.of("allergen")]
+    for sign in signs:
+        for agent in sorted(named):
+            again = [h.last for h in scene.of("symptom") if h.term.concept == sign.concept and h.last <= agent[0]]
+            between = scene.words[max(sign.last, *again, 0) : agent[0]]  # "broke out in a rash": told twice
+            if not between or between[0] not in _FROM or not set(between[1:]) <= _FILL:
+                continue
+            if (_TREATED | {"for"}) & set(scene.words[: sign.first]) or _RELIEVED & set(scene.words[sign.last :]):
+                continue
+            if scene.cues.hypothetical(sign.first) or scene.cues.negated(sign.first, sign.last):
+                continue
+            return _told(scene, [agent], [sign])
+    return []
 
 
 def _habitual(scene: Scene) -> bool:
@@ -350,6 +408,8 @@ def _is_sign(finding: Finding, *, allergen: bool) -> bool:
     kinds = ("allergic_sign", "allergen_sign") if allergen else ("allergic_sign",)
     if any(finding.concept == term.concept for kind in kinds for term in lexicon.cues().of(kind)):
         return True
+    if finding.concept.lower().endswith((" rash", " hives")):
+        return True  # "a rash on my arm"
     return allergen and finding.concept.lower().endswith((" swelling", " itching"))
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from iamata.formation.extraction import (
     answers,
+    course,
     ellipsis,
     findings,
     medications,
@@ -437,13 +438,21 @@ def _joined(
     if clause.joined and last and not made and scene.cues.of("retraction"):
         return [_retracted(m) if m in last else m for m in found], made
     unsaid = not made or (len(scene.words) <= _ENDS and all(m.kind is MemoryKind.ADHERENCE for m in made))
-    ends = bool(scene.words) and scene.words[0] in _ANAPHORS and bool(scene.cues.of("over")) and unsaid
+    over = scene.cues.of("over")
+    of_it = scene.words[:1] and (scene.words[0] in _ANAPHORS or any(scene.words[h.last - 1] == "it" for h in over))
+    ends = bool(over) and of_it and unsaid  # "It's gone", "… but I grew out of it"
     if ends and (last or earlier) and (last or earlier)[-1].kind in _FINDINGS:
         made = []  # "That's stopped", of what was felt
         ended = [m for m in (last or earlier[-1:]) if m.kind in _FINDINGS and m.polarity is Polarity.AFFIRMED]
         found = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in found]
         earlier[:] = [msgspec.structs.replace(m, temporality=Temporality.PAST) if m in ended else m for m in earlier]
         return found, made
+    of = last or ([] if found else earlier[-1:])
+    if of and not made and of[-1].kind is MemoryKind.CONDITION and (runs := course.goes_on(scene.text, clause)):
+        detail = tuple(sorted((dict(of[-1].detail) | {"course": runs}).items()))
+        whole = msgspec.structs.replace(of[-1], end=clause.end, detail=detail)  # "…, and it flares up every week"
+        earlier[:] = [whole if m is of[-1] else m for m in earlier]
+        return [whole if m is of[-1] else m for m in found], made
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made

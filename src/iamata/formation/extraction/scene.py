@@ -117,10 +117,12 @@ class Scene:
         person: Person | None = None,
         change: str = "",
         dated: bool = True,
+        began: str = "",
         detail: Mapping[str, str] | None = None,
     ) -> Mention | None:
         """A mention of the thing named at these words, with the clause's assertion unless it is given. None when it
-        is somebody's who is neither patient nor family, or a relative's that is no disease."""
+        is somebody's who is neither patient nor family, or a relative's that is no disease. `began` is a beginning that
+        has no date, as said."""
         person = person or self.owner(first, last)
         if person.experiencer is Experiencer.OTHER:
             return None
@@ -133,7 +135,7 @@ class Scene:
         assertion = self.cues.assess(first, last)
         if self._doubted & set(range(first, last)):
             certain = False  # the name is not spelt so
-        since, since_said = self.since() if dated else ("", "")
+        since, since_said = ("", began) if began else self.since() if dated else ("", "")
         start, end = self.characters(first, last)
         return Mention(
             kind=kind,

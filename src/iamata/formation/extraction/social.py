@@ -54,6 +54,7 @@ def read_habits(scene: Scene, speaker: Speaker | None) -> list[Mention]:
         text = " ".join(scene.words)
         past = bool(_SMOKE_PAST.search(text)) and "still" not in scene.words and not _TO_QUIT.search(text)
         denied = scene.cues.negated(hit.first, hit.last) or bool(_NEVER & set(scene.words[hit.first : hit.last]))
+        denied = denied or "non" in scene.words[max(0, hit.first - 2) : hit.first]  # "a non-smoker"
         made = scene.mention(
             MemoryKind.SOCIAL, concept, hit.first, hit.last,
             polarity=Polarity.DENIED if denied else Polarity.AFFIRMED,

@@ -21,6 +21,7 @@ from iamata.terminology.tables import rows
 _NUMBER: Final = re.compile(
     r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|half|pack|packs)\b"
 )
+_FOR_EVER: Final = re.compile(r"\b(?:never|ever|life[- ]?long|(?:all|in) (?:my|his|her) life)\b")
 _MORE: Final = re.compile(r"\b(?:when|until|since|after|before) (?:i|he|she|my|his|her|the)\b")
 
 
@@ -58,7 +59,7 @@ def _said(memory: Memory) -> str:
     if memory.temporality in (Temporality.PLANNED, Temporality.HYPOTHETICAL):
         return ""
     if memory.polarity is Polarity.DENIED:
-        return "never" if re.search(r"\b(?:never|ever)\b", memory.quote.lower()) else "not-now"
+        return "never" if _FOR_EVER.search(memory.quote.lower()) else "not-now"
     return "former" if memory.temporality is Temporality.PAST else "current"
 
 

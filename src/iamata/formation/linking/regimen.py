@@ -19,10 +19,13 @@ _EVERY: Final = re.compile(r"(?:every|q)\s*(\d{1,4}|two|three|four|six|eight|twe
 _NUMBERS: Final = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "twelve": 12}
 
 
-# When in the day, or how with food, a medicine is taken; "every morning" only says how often.
+# When in the day, or how with food or made ready, a medicine is taken; "every morning" only says how often.
 _MOMENT: Final = re.compile(
     r"\b(?:bedtime|before bed|at night|in the evening|in the afternoon|in the morning|empty stomach|first thing"
-    r"|wak(?:e|ing) up|noon|(?:before|after|with) (?:my )?(?:breakfast|lunch|dinner|supper|meals?|food|eating))\b",
+    r"|wak(?:e|ing) up|noon|teatime"
+    r"|(?:before|after|with) (?:my |his |her |their |the |a |some )?"
+    r"(?:breakfast|lunch|dinner|supper|tea|meals?|food|eating|snack|milk|juice|yogh?urt|applesauce|jam|pudding)"
+    r"|crush(?:es|ed)?|dissolv(?:e|es|ed)|chew(?:s|ed)?|under (?:my|his|her|the) tongue)\b",
     re.IGNORECASE,
 )
 

@@ -257,6 +257,8 @@ def _judge_condition(memory: Memory, named: Named) -> Verdict | None:
         return rule("same-with-beginning", sure)
     if dict(memory.detail).get("severity") and not text_of(fact.value("severity")):
         return rule("same-with-severity", sure)
+    if dict(memory.detail).get("course"):
+        return rule("same-with-course", sure)
     return rule("same-condition", sure)
 
 

@@ -1,0 +1,129 @@
+"""How a disease is said to begin and to run, and what an allergic sign is said to come from."""
+
+from __future__ import annotations
+
+import pytest
+
+from iamata.formation.extraction import Mention, mentions
+from iamata.model.memory import Experiencer, MemoryKind, Temporality
+from iamata.model.session import Speaker
+
+
+def said(text: str, speaker: Speaker = Speaker.PATIENT) -> list[Mention]:
+    return list(mentions(text, speaker=speaker, relationship="wife" if speaker is Speaker.CAREGIVER else ""))
+
+
+def disease(text: str, speaker: Speaker = Speaker.PATIENT) -> Mention:
+    return next(m for m in said(text, speaker) if m.kind in (MemoryKind.CONDITION, MemoryKind.FAMILY_HISTORY))
+
+
+@pytest.mark.parametrize(
+    ("text", "began"),
+    [
+        ("My epilepsy started when I was six.", "when I was six"),
+        ("I was diagnosed with asthma as a child.", "as a child"),
+        ("The asthma began in my twenties.", "in my twenties"),
+        ("I got diabetes at forty.", "at forty"),
+        ("My arthritis came on after the accident.", "after the accident"),
+        ("I developed psoriasis at the age of 30 and I still have it.", "at the age of 30"),
+    ],
+)
+def test_a_disease_that_began_at_an_age_goes_on_and_keeps_the_age(text: str, began: str) -> None:
+    found = disease(text)
+    assert (found.temporality, found.since_said, found.since) == (Temporality.CURRENT, began, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I had asthma as a child.",
+        "I was diagnosed with asthma as a child but I grew out of it.",
+        "I had epilepsy when I was six.",
+    ],
+)
+def test_a_disease_of_a_time_of_life_without_a_beginning_is_over(text: str) -> None:
+    assert disease(text).temporality is Temporality.PAST
+
+
+def test_a_beginning_is_told_of_a_relative_too() -> None:
+    found = disease("My mother's epilepsy started when she was six.")
+    assert (found.experiencer, found.relation, found.since_said) == (
+        Experiencer.FAMILY, "mother", "when she was six",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "course", "quote"),
+    [
+        ("My psoriasis is much worse at night.", "much worse at night", "My psoriasis is much worse at night"),
+        ("My gout acts up after red meat.", "acts up after red meat", "My gout acts up after red meat"),
+        (
+            "I have glaucoma, and it flares up every few weeks.",
+            "flares up every few weeks",
+            "I have glaucoma, and it flares up every few weeks",
+        ),
+        (
+            "I have psoriasis. It gets worse in winter.",
+            "gets worse in winter",
+            "I have psoriasis. It gets worse in winter",
+        ),
+        ("My asthma doesn't flare up in winter any more.", "", "My asthma doesn't flare up in winter any more"),
+        ("My gout is better.", "", "My gout is better"),
+    ],
+)
+def test_when_or_how_often_a_disease_is_worse_is_its_course(text: str, course: str, quote: str) -> None:
+    found = disease(text)
+    assert (found.get("course"), text[found.start : found.end]) == (course, quote)
+
+
+def test_a_degree_after_the_name_of_a_disease_is_its_severity() -> None:
+    assert disease("My gout is terrible.").get("severity") == "terrible"
+    assert disease("My arthritis is not bad.").get("severity") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "substance", "reaction"),
+    [
+        ("When I had codeine I broke out in hives.", "Codeine", "Hives"),
+        ("I broke out in a rash after aspirin.", "Aspirin", "Rash"),
+        ("I came up in welts with penicillin.", "Penicillin", "Hives"),
+        ("Had a rash off amoxicillin once.", "Amoxicillin", "Rash"),
+        ("Last time I was on codeine my face swelled up.", "Codeine", "Facial swelling"),
+        ("I had a rash on my arm after the penicillin.", "Penicillin", "Arm rash"),
+        ("I get a rash when I use ibuprofen.", "Ibuprofen", "Rash"),
+        ("I had hives after the bee sting.", "Bee venom", "Hives"),
+    ],
+)
+def test_an_allergic_sign_and_what_it_comes_from_are_an_allergy(text: str, substance: str, reaction: str) -> None:
+    (found,) = (m for m in said(text) if m.kind is MemoryKind.ALLERGY)
+    assert (found.concept.text, found.get("reaction")) == (substance, reaction)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I broke out in hives so I took Benadryl.",
+        "I treated the rash with hydrocortisone.",
+        "I used hydrocortisone for the rash.",
+        "My rash got better with Benadryl.",
+        "When I was on holiday I got a rash and took Benadryl.",
+        "If I get hives after penicillin I'll call you.",
+        "I get a rash with stress.",
+        "No rash with the amoxicillin.",
+    ],
+)
+def test_what_a_sign_is_treated_with_supposed_or_denied_after_is_no_allergy(text: str) -> None:
+    assert [m.concept.text for m in said(text) if m.kind is MemoryKind.ALLERGY] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["A friend of mine stopped furosemide last month.", "A colleague of mine takes metformin."]
+)
+def test_what_an_acquaintance_of_mine_takes_is_not_the_patients(text: str) -> None:
+    assert said(text) == []
+
+
+@pytest.mark.parametrize("text", ["I'm a lifelong non-smoker.", "I'm a non smoker."])
+def test_a_non_smoker_denies_smoking(text: str) -> None:
+    (found,) = said(text)
+    assert (found.concept.text, found.polarity.value) == ("Tobacco use", "denied")
