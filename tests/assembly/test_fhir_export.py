@@ -17,7 +17,7 @@ from fhir_valid import faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from iamata import Engine
+from iamata import ContextRequest, Engine, patient
 from iamata.assembly.fhir import values
 from iamata.errors import BadInput
 from iamata.model.access import Access, PrincipalKind
@@ -461,3 +461,26 @@ def test_systems_are_addresses_and_other_names_are_left_out() -> None:
     assert values.identifier(BusinessIdentifier("L", "7")) == {"value": "7"}
     assert values.number("4.10") == Decimal("4.10")
     assert values.number("positive") is None
+
+
+def test_the_members_of_a_care_team_stand_in_its_line_and_go_out_again() -> None:
+    """With the role that the source gives; of whom it gives none, only the name."""
+    team = {
+        "resourceType": "CareTeam", "id": "t", "status": "active", "name": "Heart team",
+        "participant": [
+            {"role": [{"text": "Cardiologist"}], "member": {"display": "Ida Berg"}},
+            {"member": {"display": "Per Lund"}},
+        ],
+    }  # fmt: skip
+    with Engine.open(":memory:") as engine:
+        engine.ingest("p", json.dumps(team).encode(), source="ehr", format="fhir/r4")
+        text = engine.context(
+            ContextRequest(subjects=(patient("p"),), task="care_coordination", budget_tokens=500)
+        ).text
+        assert "Heart team, with Ida Berg (Cardiologist); Per Lund, active" in text
+        out = json.loads(engine.export_fhir("p"))
+    (sent,) = (each["resource"] for each in out["entry"] if each["resource"]["resourceType"] == "CareTeam")
+    assert sent["participant"] == [
+        {"role": [{"text": "Cardiologist"}], "member": {"display": "Ida Berg"}},
+        {"member": {"display": "Per Lund"}},
+    ]

@@ -89,7 +89,7 @@ def same(old: list[Json], new: list[Json]) -> None:
     r4 = read(bundle(*old), format="fhir/r4")
     r5 = read(bundle(*new))
     assert [said(s) for s in r5.statements] == [said(s) for s in r4.statements]
-    assert {s.provenance.reader for s in r5.statements} <= {"fhir-r5/3"}
+    assert {s.provenance.reader for s in r5.statements} <= {"fhir-r5/4"}
     assert [(x.outcome, x.reason, x.place) for x in r5.intake] == [(x.outcome, x.reason, x.place) for x in r4.intake]
     assert [p.text for p in r5.passages] == [p.text for p in r4.passages]
 

@@ -18,7 +18,17 @@ from iamata.model.clinical_time import ClinicalTime, Clock, Period, Timed
 from iamata.model.coding import CodedText, Quantity
 from iamata.model.fact import Currency, Fact
 from iamata.model.graph import Graph
-from iamata.model.statement import Aspect, Component, Kind, Polarity, Standing, Statement, Value, Verification
+from iamata.model.statement import (
+    UNSAID_ROLE,
+    Aspect,
+    Component,
+    Kind,
+    Polarity,
+    Standing,
+    Statement,
+    Value,
+    Verification,
+)
 
 # A reference as sent (`DiagnosticReport/f201`) says nothing to a reader; what it leads to is told as a link.
 _REFERENCE = re.compile(r"(urn:uuid:|[A-Z][A-Za-z]+/)[A-Za-z0-9.-]+\Z")
@@ -507,6 +517,21 @@ def _plan(t: Telling) -> Iterator[str]:
     yield _lasting(t)
 
 
+def _team(t: Telling) -> Iterator[str]:
+    """Who belongs to it, each with the role that the source gives, if it gives one."""
+    for field in ("title", "category"):
+        yield t.words(field) if t.words(field) not in name(t.display) else ""
+    members = [_member(each) for each in t.components]
+    yield _with("with", "; ".join(filter(None, [*members, t.words("activity")])))
+    yield _with("for", t.words("reason"))
+    yield _lasting(t)
+
+
+def _member(component: Component) -> str:
+    role, who = coded(component.concept), value_words(component.value) if component.value is not None else ""
+    return f"{who} ({role})" if who and role != UNSAID_ROLE else who or role
+
+
 def _order(t: Telling) -> Iterator[str]:
     intent = t.words("intent")
     yield intent if intent != "ordered" else ""
@@ -561,5 +586,5 @@ _KINDS: Final[dict[Kind, Callable[[Telling], Iterator[str]]]] = {
     Kind.GOAL: _goal,
     Kind.ORDER: _order,
     Kind.CARE_PLAN: _plan,
-    Kind.CARE_TEAM: _plan,
+    Kind.CARE_TEAM: _team,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -155,6 +156,10 @@ class Component(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     value: Value | None = None
     interpretation: str = ""
     absent: str = ""
+
+
+# What a component of a care team is called whose role its source does not give; the value is the member.
+UNSAID_ROLE: Final = "member"
 
 
 class Reference(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):

@@ -8,6 +8,7 @@ from iamata.assembly.fhir.values import Json, choice, coded, concept, day, perio
 from iamata.model.clinical_time import ClinicalTime, Clock, Period
 from iamata.model.coding import CodedText
 from iamata.model.fact import Fact
+from iamata.model.statement import UNSAID_ROLE
 
 _ACT: Final = "http://terminology.hl7.org/CodeSystem/v3-ActCode"
 _UNKNOWN: Final = "http://terminology.hl7.org/CodeSystem/v3-NullFlavor"
@@ -131,9 +132,8 @@ def team(fact: Fact, resource: Json) -> None:
     participants = []
     for component in fact.components:
         member = words(component.value)
-        participants.append(
-            {"role": [concept(component.concept)]} | ({"member": {"display": member}} if member else {})
-        )
+        role = [] if component.concept == CodedText(UNSAID_ROLE) else [concept(component.concept)]
+        participants.append(({"role": role} if role else {}) | ({"member": {"display": member}} if member else {}))
     put(resource, "participant", participants)
 
 

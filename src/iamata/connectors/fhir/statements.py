@@ -46,8 +46,8 @@ from iamata.model.scope import Subject
 from iamata.model.statement import Kind, Label, Reference, Standing, Statement, Value, Verification
 from iamata.terminology.statuses import negation
 
-READER: Final = "fhir-r4/4"
-R5_READER: Final = "fhir-r5/3"
+READER: Final = "fhir-r4/5"
+R5_READER: Final = "fhir-r5/4"
 
 _ANSWERS = Mapping(Kind.ANSWER, notes="")
 _ANSWER_RULES = rules("source informant", "author recorder")

@@ -189,6 +189,11 @@ class People:
             return Person(Experiencer.FAMILY, f"{one.relation} and {other.relation}")
         return other
 
+    @property
+    def spoken_of(self) -> Person | None:
+        """The person last named, whom "she" may mean."""
+        return self._carried
+
     def follow(self, words: Sequence[str]) -> None:
         """Remember the last person named in this clause, for the pronouns of what comes."""
         for hit in lexicon.kinship().longest(words):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.people import PATIENT
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.session import Speaker
 from iamata.model.statement import Polarity
+from iamata.terminology import lexicon
 
 _SMOKE_PAST: Final = re.compile(
     r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|instead of smoking|sober"
@@ -27,7 +30,67 @@ HABITS: Final = {"smoking": "Tobacco use", "vaping": "Vaping", "alcohol": "Alcoh
 
 def read(scene: Scene, speaker: Speaker | None) -> list[Mention]:
     """Habits and circumstances, as the clause asserts them."""
-    return [*read_circumstances(scene), *read_habits(scene, speaker)]
+    return [*read_circumstances(scene), *read_help(scene, speaker), *read_habits(scene, speaker)]
+
+
+# A verb of help by itself, and those that are help only where they are done for the patient.
+_HELPS: Final = re.compile(
+    r"^(?:helps|help|helping|looks after|look after|looking after|cares for|care for|takes care of|take care of"
+    r"|checks (?:in )?on|checks up on|check on|looks in on|look in on|pops in on|stays with|sits with|sees to) "
+    r"(?:out )?(?:with )?(?:me|us|my|our)\b"
+    r"|^(?:does|do|doing|cooks|cook|cleans|clean|shops|shop|drives|drive|brings|bring|gives me|give me|fills|fill"
+    r"|sorts|sort|manages|manage|washes|wash|dresses|dress|collects|collect) "
+    r"(?:(?:out|all|most|all of|most of) )?(?:my|our|for me|for us)\b"
+    r"|^(?:drives|drive|brings|bring|takes|take) me to\b"
+)
+_BETWEEN: Final = 9
+_OTHER_VERB: Final = frozenset(
+    ["gave", "bought", "got", "said", "says", "told", "thinks", "recommended", "has", "had", "is", "was", "never",
+     "not",
+     "doesn't", "don't", "didn't", "can't", "cannot", "won't", "used", "if", "would", "could", "should", "to", "until"]
+)  # fmt: skip
+_CARERS: Final = frozenset(["carer", "carers", "caregiver", "caregivers", "aide", "aides", "homecare"])
+_COME: Final = re.compile(  # "I've a carer in twice a day", "the carers come at eight"
+    r"\b(?:i've|i have|we've|we have|got) (?:a |an |some |two |three |home )?(?:carers?|aides?|caregivers?|homecare)\b"
+    r"|\b(?:carers?|aides?|caregivers?|homecare) (?:\w+ )?(?:come|comes|coming|visit|visits)\b"
+)
+
+
+def read_help(scene: Scene, speaker: Speaker | None) -> list[Mention]:
+    """ "My daughter comes every evening and helps me wash": who helps the patient at home. Told by the patient; another
+    speaker's "helps her" may be of anybody. Not that nobody helps, and not help that is only wished for."""
+    if speaker is not Speaker.PATIENT:
+        return []
+    words = scene.words
+    people = [
+        (hit.first, hit.last, f"Help from {hit.term.concept}")
+        for hit in lexicon.kinship().longest(words)
+        if hit.term.kind in ("relative", "other") and hit.term.concept != "animal"
+    ]
+    spoken_of = scene.people.spoken_of
+    if spoken_of is not None and spoken_of.relation and words[:1] in (["he"], ["she"]):
+        people.append((0, 1, f"Help from {spoken_of.relation}"))  # "my daughter is here, she helps me with washing"
+    carers = [(at, at + 1, "Help from carers") for at, word in enumerate(words) if word in _CARERS]
+    people += carers
+    for first, last, concept in sorted(people):
+        if words[last - 1].endswith("'s") or scene.cues.hypothetical(first):
+            continue
+        comes = (first, last, concept) in carers and bool(_COME.search(" ".join(words)))
+        if comes or _helps(words, last):
+            made = scene.mention(
+                MemoryKind.SOCIAL, concept, first, last, polarity=Polarity.AFFIRMED, person=PATIENT, dated=False
+            )
+            return [made] if made is not None else []
+    return []
+
+
+def _helps(words: Sequence[str], last: int) -> bool:
+    for at in range(last, min(len(words), last + _BETWEEN)):
+        if words[at] in _OTHER_VERB:
+            return False
+        if _HELPS.match(" ".join(words[at : at + 5])):
+            return True
+    return False
 
 
 def read_circumstances(scene: Scene) -> list[Mention]:

@@ -13,7 +13,7 @@ from iamata.connectors.fhir.times import frequency
 from iamata.connectors.fhir.values import Json, Values, first_code, mapping, objects, string
 from iamata.model.clinical_time import Clock, Period
 from iamata.model.coding import CodedText
-from iamata.model.statement import Component
+from iamata.model.statement import UNSAID_ROLE, Component
 
 
 def encounter(item: Item, values: Values, draft: Draft) -> None:
@@ -65,13 +65,14 @@ def plan(item: Item, values: Values, draft: Draft) -> None:
 
 
 def team(item: Item, values: Values, draft: Draft) -> None:
-    """Each participant's role is a component with the member as the source names it."""
+    """Each participant's role is a component with the member as the source names it; a role that is not said is
+    `member`."""
     for index, participant in objects(item.resource, "participant"):
         role = values.concepts(participant, "role")
         member = participant.get("member")
         name = string(mapping(member, f"participant/{index}/member"), "display") if member is not None else ""
-        if role is not None:
-            draft.components.append(Component(role, name or None))
+        if role is not None or name:
+            draft.components.append(Component(role or CodedText(UNSAID_ROLE), name or None))
 
 
 def order(item: Item, values: Values, draft: Draft) -> None:

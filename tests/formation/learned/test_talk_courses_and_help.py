@@ -1,4 +1,4 @@
-"""How a disease is said to begin and to run, and what an allergic sign is said to come from."""
+"""How a disease is said to begin and to run, what an allergic sign is said to come from, and who helps at home."""
 
 from __future__ import annotations
 
@@ -127,3 +127,42 @@ def test_what_an_acquaintance_of_mine_takes_is_not_the_patients(text: str) -> No
 def test_a_non_smoker_denies_smoking(text: str) -> None:
     (found,) = said(text)
     assert (found.concept.text, found.polarity.value) == ("Tobacco use", "denied")
+
+
+@pytest.mark.parametrize(
+    ("text", "concept"),
+    [
+        ("My daughter Rosa comes every evening and helps me wash and dress.", "Help from daughter"),
+        ("My son does all my shopping.", "Help from son"),
+        ("My neighbour looks in on me most days.", "Help from neighbor"),
+        ("My sister drives me to appointments.", "Help from sister"),
+        ("I've a carer in twice a day.", "Help from carers"),
+        ("In the evenings my daughter is here, she helps me with washing.", "Help from daughter"),
+    ],
+)
+def test_who_helps_the_patient_at_home_is_a_circumstance(text: str, concept: str) -> None:
+    (found,) = said(text)
+    assert (found.kind, found.concept.text, found.experiencer) == (MemoryKind.SOCIAL, concept, Experiencer.PATIENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The cream my daughter gave me helps me.",
+        "My wife's cooking helps me.",
+        "My daughter helps with her brother.",
+        "My mom never helped me.",
+        "My daughter would help me if she could.",
+        "My dad takes his tablets with food.",
+        "I have no carers.",
+        "I'm a carer for my mum.",
+    ],
+)
+def test_what_is_no_help_of_a_person_for_the_patient_is_none(text: str) -> None:
+    assert [m.concept.text for m in said(text) if m.concept.text.startswith("Help from")] == []
+
+
+@pytest.mark.parametrize("text", ["I read best in large print.", "Please send letters in bigger letters."])
+def test_how_somebody_reads_best_is_a_preference(text: str) -> None:
+    (found,) = said(text)
+    assert (found.kind, found.concept.text) == (MemoryKind.PREFERENCE, "Large print")
