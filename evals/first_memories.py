@@ -1,12 +1,13 @@
 """How many of the hand-made conversation cases give the memories they should?
 
-Reads `first.json`, `second.tsv` and `third.tsv` of `tests/cases/memories` (its README says who wrote which, and when),
-learns each case as a session of its turns, and looks at the memories of its last turn. A case passes when every
-expected memory is there and none of those that must not be. `expected` scores single memories: missed are those
-expected and not there, wrong are those that must not be; further memories are counted (`further`) and judged by nobody,
-but for the turns of which nothing may be learned: there any memory fails the case. Held-out cases are learned only
-with `--held-out`, and then only counted. Each set has its own figures: `first` and `third` are written apart from the
-code, `second` by the extractor's author. Turns of `third` with and without expected memories are scored apart too.
+Reads `first.json`, `second.tsv`, `third.tsv` and `fourth.tsv` of `tests/cases/memories` (its README says who wrote
+which, and when), learns each case as a session of its turns, and looks at the memories of its last turn. A case passes
+when every expected memory is there and none of those that must not be. `expected` scores single memories: missed are
+those expected and not there, wrong are those that must not be; further memories are counted (`further`) and judged by
+nobody, but for the turns of which nothing may be learned: there any memory fails the case. Unopened cases are learned
+only with `--held-out`, and then only counted; those opened before with `--opened` too. Each set has its own figures:
+`first`, `third` and `fourth` are written apart from the code, `second` by the extractor's author. Turns of `third` and
+`fourth` with and without expected memories are scored apart too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any
 
 from evals import intervals
 from evals.intervals import Counts
-from evals.kept_apart import part_of
+from evals.kept_apart import part_of, standing
 from evals.shape import Figures, Options, Outcome, Row, skipped
 from iamata.formation.learned import learn
 from iamata.model.identifiers import IdMint
@@ -35,6 +36,8 @@ from iamata.terminology.lexicon import split_words, variants
 CASES = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "first.json"
 SECOND = CASES.parent / "second.tsv"
 THIRD = CASES.parent / "third.tsv"
+FOURTH = CASES.parent / "fourth.tsv"
+DIALOGUES = ("third", "fourth")  # sets of whole dialogues
 KEY = b"first-memories-evaluation-key-32"
 RECEIVED = datetime(2026, 2, 15, 15, tzinfo=UTC)
 # What a case calls a detail, where a memory keeps it.
@@ -88,13 +91,18 @@ def third_rows(path: Path = THIRD) -> list[dict[str, str]]:
     return [dict(row) for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)]
 
 
-def third_cases(path: Path = THIRD) -> list[dict[str, Any]]:
+def fourth_cases() -> list[dict[str, Any]]:
+    """As `third_cases`, of the fourth set."""
+    return third_cases(FOURTH, "fourth")
+
+
+def third_cases(path: Path = THIRD, name: str = "third") -> list[dict[str, Any]]:
     """Each judged turn with the turns of its dialogue before it; a turn that asks for nothing is context only. A
-    dialogue falls whole on one side."""
+    dialogue falls whole on one side, by the names of its set and itself."""
     found: list[dict[str, Any]] = []
     before: dict[str, list[dict[str, str]]] = {}
     for row in third_rows(path):
-        turn = {name: row[name] for name in ("speaker", "relationship", "text")}
+        turn = {field: row[field] for field in ("speaker", "relationship", "text")}
         earlier = before.setdefault(row["dialogue"], [])
         if row["expect"] or row["not"]:
             wanted = [part for part in row["expect"].split(" ;; ") if part and part != _NOTHING]
@@ -108,7 +116,7 @@ def third_cases(path: Path = THIRD) -> list[dict[str, Any]]:
                     "not": [_unwanted(part) for part in row["not"].split(" ;; ") if part],
                     "none": row["expect"] == _NOTHING,
                     "attribution": _SPOKEN[row["speaker"]],
-                    "held_out": part_of(f"memories/third/{row['dialogue']}") == "unopened",
+                    "held_out": part_of(f"memories/{name}/{row['dialogue']}") == "unopened",
                 }
             )
         earlier.append(turn)
@@ -299,6 +307,7 @@ def row_of(case: Mapping[str, Any], name: str) -> Row:
     return {
         "id": case["id"],
         "set": name,
+        "part": standing(name, kept_apart=bool(case.get("held_out"))),
         "held_out": bool(case.get("held_out")),
         "passed": not misses(case),
         "expects": bool(expected),
@@ -314,15 +323,15 @@ def run(options: Options) -> Outcome:
         return skipped("memories", "no first.json")
     rows: list[Row] = []
     told = []
-    for name, every in (("first", cases()), ("second", second_cases()), ("third", third_cases())):
-        for case in every:
-            held_out = bool(case.get("held_out"))
-            if held_out and not options.held_out:
-                continue
-            rows.append(row_of(case, name))
-            if not held_out and (why := misses(case)):
-                told.append(f"{case['id']}: {'; '.join(why)}")
-    read = [f"tests/cases/memories/{path.name}" for path in (CASES, SECOND, THIRD)]
+    every = (("first", cases()), ("second", second_cases()), ("third", third_cases()), ("fourth", fourth_cases()))
+    for name, case in ((name, case) for name, some in every for case in some):
+        part = standing(name, kept_apart=bool(case.get("held_out")))
+        if not options.runs(part):
+            continue
+        rows.append(row_of(case, name))
+        if part != "unopened" and (why := misses(case)):
+            told.append(f"{case['id']}: {'; '.join(why)}")
+    read = [f"tests/cases/memories/{path.name}" for path in (CASES, SECOND, THIRD, FOURTH)]
     return Outcome("memories", read, figures(rows, options.seed), rows, told)
 
 
@@ -330,14 +339,14 @@ def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
     """For each set and part: how many cases, how many pass, the share with its interval; then the single memories."""
     quoted, memories = sum(row["quoted"] for row in rows), sum(row["memories"] for row in rows)
     found: Figures = {"quotes_present": intervals.share(quoted, memories)["share"]}
-    for name in ("first", "second", "third"):
-        for part, held_out in (("tuned", False), ("held_out", True)):
-            some = [row for row in rows if row["set"] == name and row["held_out"] is held_out]
+    for name in ("first", "second", *DIALOGUES):
+        for part in ("tuned", "opened", "unopened"):
+            some = [row for row in rows if row["set"] == name and row["part"] == part]
             if not some:
                 continue
             passed = intervals.share(sum(row["passed"] for row in some), len(some))
             found[f"{name} {part}"] = {"passed": sum(row["passed"] for row in some), **passed}
-            if name == "third":  # an extractor that is silent passes where nothing is expected
+            if name in DIALOGUES:  # an extractor that is silent passes where nothing is expected
                 for expects, told in ((True, "with memories"), (False, "with none")):
                     these = [row for row in some if row["expects"] is expects]
                     right = sum(row["passed"] for row in these)

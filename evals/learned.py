@@ -8,7 +8,8 @@ is none there. Symptoms of `simsum-spans` are matched by note and one of five ki
 spans have none.
 
 `medication_f1` and `allergy_f1` are micro-averaged over the sets with gold of their own (`simord`, `mts-dialog`);
-*silver* sets, and the turns on allergies made up for this project (`own`), are reported beside them.
+*silver* sets, and the turns on allergies and medicines made up for this project (`own`), are reported beside them.
+Of `medicine-turns` a hit is the medicine with what the turn says of it: taken, over, planned or denied (`state_of`).
 `false_no_known_allergies` counts denials of all allergies where the gold of the dialogue names one, or none was denied
 and one is told. `family_leaks` counts what is told of a relative's body and was learned of the patient.
 `speaker_accuracy` compares the author's role with the labelled speaker: the turns come
@@ -33,7 +34,17 @@ from typing import Any
 from evals import intervals
 from evals.intervals import Counts
 from evals.shape import Figures, Options, Outcome, Row, skipped
-from evals.talks import ALLERGIES_SECOND, NONE, TALKS, Note, Talk, allergy_turns, simsum
+from evals.talks import (
+    ALLERGIES_SECOND,
+    ALLERGIES_THIRD,
+    NONE,
+    TALKS,
+    Note,
+    Talk,
+    allergy_turns,
+    medicine_turns,
+    simsum,
+)
 from iamata.formation.extraction import Mention, mentions
 from iamata.formation.learned import learn
 from iamata.model.attribution import Role
@@ -58,7 +69,10 @@ _ROLES = {
     Speaker.CLINICIAN: Role.CLINICIAN,
     Speaker.COORDINATOR: Role.COORDINATOR,
     Speaker.AGENT: Role.AGENT,
+    Speaker.INTERPRETER: Role.PATIENT,  # whose words they are
 }
+# What is changed about a medicine that is still taken.
+_STILL_TAKEN = ("skipped", "missed", "reduced", "ran-out", "started", "taking")
 # Which names of our tables are which of the kinds of simsum-spans (Rabaey et al., arXiv 2409.08936).
 _KINDS = {
     "dyspnea": ("shortness of breath", "difficulty breathing", "trouble breathing"),
@@ -200,7 +214,68 @@ def row_of(talk: Talk) -> Row:
             for p in mine - gold
             if type == "allergy" or (p[2] == Polarity.AFFIRMED.value and not _is_class(p[1]))
         )
+    if talk.states is not None:
+        row |= _states(talk, memories)
     return row
+
+
+def state_of(memory: Memory) -> str:
+    """What a memory of the patient's medicine says of it: `current`, `past` (stopping is), `planned` or `denied`; empty
+    for what is only supposed."""
+    if memory.temporality is Temporality.HYPOTHETICAL:
+        return ""
+    denied = memory.polarity is Polarity.DENIED
+    if memory.change == "stopped":
+        return "current" if denied else "past"
+    if memory.change == "not-started":
+        return "denied"
+    if denied:  # "I haven't missed one" denies missing it
+        return "current" if memory.change in _STILL_TAKEN and memory.change not in ("started", "taking") else "denied"
+    if memory.temporality is Temporality.PAST:
+        return "past"
+    ordered = memory.kind in (MemoryKind.PLAN, MemoryKind.INSTRUCTION) and memory.change not in _STILL_TAKEN
+    return "planned" if ordered or memory.temporality is Temporality.PLANNED else "current"
+
+
+def _states(talk: Talk, memories: Sequence[Memory]) -> Row:
+    """The counts of the medicines of the last turn: one told with no state that it may have is missed, and each state
+    told of it that it may not have is wrong."""
+    last = f"ms_{len(talk.turns) - 1}"
+    told = {
+        (key_of(m.concept.display), state)
+        for m in memories
+        if m.message == last and m.kind in _USES and m.experiencer is Experiencer.PATIENT
+        if _is_medicine(m.concept.display) and (state := state_of(m))
+    }
+    hits = lexicon.clinical().longest([spot.word for spot in split_words(talk.turns[-1][1])])
+    named = {(key_of(hit.term.concept), "current") for hit in hits if hit.term.kind == "drug"}
+    row: Row = {}
+    for name, said in (("", told), ("baseline_", named)):
+        hit, wrong, missed = states_counted(talk.states or {}, said)
+        row[f"{name}medication"] = [hit, len(wrong), len(missed)]
+        if not name:
+            row["missed_medication"], row["wrong_medication"] = missed, wrong
+    return row
+
+
+def states_counted(
+    gold: Mapping[str, frozenset[str]], said: Iterable[tuple[str, str]]
+) -> tuple[int, list[str], list[str]]:
+    """How many medicines are told as they should be; what is told and should not be; what is missed. A medicine that no
+    ingredient tells ("water tablet") is wrong only with a wrong state."""
+    allowed = {key_of(name): states for name, states in gold.items()}
+    found: dict[str, set[str]] = {}
+    for key, state in said:
+        found.setdefault(key, set()).add(state)
+    hit = [key for key, states in allowed.items() if found.get(key, set()) & states]
+    missed = [key for key, states in allowed.items() if key not in hit and "none" not in states]
+    wrong = [
+        f"{key} {state}"
+        for key, states in found.items()
+        for state in states - allowed.get(key, frozenset())
+        if key in allowed or not _is_class(key)
+    ]
+    return len(hit), sorted(wrong), sorted(missed)
 
 
 def _false_denials(talk: Talk, memories: Sequence[Memory]) -> int:
@@ -263,20 +338,21 @@ def run(options: Options) -> Outcome:
     notes = options.data / "simsum-spans"
     if not found and not notes.is_dir():
         return skipped("learned", "none of its sets")
-    rows = [
-        row_of(talk)
-        for name in found
-        for talk in TALKS[name](options.data / name)
-        if talk.part == "tuned" or options.held_out
-    ]
-    found += ["tests/cases/memories/allergies.tsv", "tests/cases/memories/allergies_second.tsv"]
-    for turns in (allergy_turns(), allergy_turns(ALLERGIES_SECOND, "allergy-turns-second")):
-        rows += [row_of(talk) for talk in turns if talk.part == "tuned" or options.held_out]
+    rows = [row_of(talk) for name in found for talk in TALKS[name](options.data / name) if options.runs(talk.part)]
+    own = {
+        "allergies": allergy_turns(),
+        "allergies_second": allergy_turns(ALLERGIES_SECOND, "allergy-turns-second"),
+        "allergies_third": allergy_turns(ALLERGIES_THIRD, "allergy-turns-third"),
+        "medications": medicine_turns(),
+    }
+    found += [f"tests/cases/memories/{name}.tsv" for name in own]
+    for turns in own.values():
+        rows += [row_of(talk) for talk in turns if options.runs(talk.part)]
     rows += [long_row(list(TALKS[name](options.data / name))) for name in found if name == "osce-fareez"]
     _hold(rows)
     if notes.is_dir():
         found.append("simsum-spans")
-        rows += [note_row(note) for note in simsum(notes) if note.part == "tuned" or options.held_out]
+        rows += [note_row(note) for note in simsum(notes) if options.runs(note.part)]
     return Outcome("learned", found, figures(rows, options.seed), rows, list(_misses(rows)))
 
 
@@ -301,7 +377,7 @@ def _hold(rows: Sequence[Row]) -> None:
 
 def _misses(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
-        if row["part"] != "tuned":
+        if row["part"] not in ("tuned", "opened"):
             continue
         told = [
             f"{name} {', '.join(row[name])}" for name in row if name.startswith(("missed_", "wrong_")) and row[name]
@@ -324,7 +400,7 @@ def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
     for name in ("false_no_known_allergies", "family_leaks"):
         found[name] = sum(row[name] for row in talks)
     found["speed"] = _speed(rows)
-    for part in ("tuned", "unopened"):
+    for part in ("tuned", "opened", "unopened"):
         of_part = [row for row in rows if row["part"] == part]
         for type in ("medication", "allergy", "symptom"):
             for name, some in _groups(of_part, type).items():
@@ -353,7 +429,7 @@ def _speed(rows: Sequence[Row]) -> dict[str, Any]:
 
 def _groups(rows: Sequence[Row], type: str) -> Mapping[str, Sequence[Row]]:
     judged = [row for row in rows if type in row]
-    groups = {"all": [row for row in judged if not row["silver"] and not row["own"]]} if judged else {}
+    groups = {"all": some} if (some := [row for row in judged if not row["silver"] and not row["own"]]) else {}
     for name in sorted({row["set"] for row in judged}):
         some = [row for row in judged if row["set"] == name]
         mark = " (silver)" if some[0]["silver"] else " (own)" if some[0]["own"] else ""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from evals import intervals
 from evals.intervals import Counts
-from evals.kept_apart import part_of
+from evals.kept_apart import part_in
 from evals.learned import MINT, key_of, kinds_of_names
 from evals.shape import Figures, Options, Outcome, Row, skipped
 from evals.talks import LABELS, NONE, simsum
@@ -93,17 +93,20 @@ def run(options: Options) -> Outcome:
     rows: list[Row] = []
     misses: list[str] = []
     for id, type, text, gold in sections(talk) if talk.is_dir() else ():
+        part = part_in("mts-dialog", f"mts-dialog/{id}")
+        if not options.runs(part):
+            continue
         passage = passage_of(text, _TITLES["ALLERGY" if type == "allergy" else "MEDICATIONS"])
         found = statements_of(passage, BY, mint=MINT)
         said = said_in(found, type)
-        row: Row = {"id": f"mts-dialog/{id}", "set": "mts-dialog", "part": part_of(f"mts-dialog/{id}"), "type": type}
+        row: Row = {"id": f"mts-dialog/{id}", "set": "mts-dialog", "part": part, "type": type}
         row |= {"counts": counted(gold, said), "baseline": counted(gold, names_said(text, type))}
         row |= {"statements": len(found), "located": located(passage, found)}
         rows.append(row)
         if said != gold:
             misses.append(f"{row['id']}: missed {sorted(gold - said)}, wrong {sorted(said - gold)}")
     for note in simsum(notes) if notes.is_dir() else ():
-        if note.part != "tuned" and not options.held_out:
+        if not options.runs(note.part):
             continue
         passage = passage_of(note.text)
         found = statements_of(passage, BY, mint=MINT)
@@ -126,7 +129,7 @@ def run(options: Options) -> Outcome:
 def figures(rows: Sequence[Row], seed: int = 0) -> Figures:
     """F1 of each type and part with its interval, the baseline beside it; then statements at their place."""
     found: Figures = {}
-    for part in ("tuned", "unopened"):
+    for part in ("tuned", "opened", "unopened"):
         for type in ("medication", "allergy", "symptom"):
             some = [row for row in rows if row["part"] == part and row["type"] == type]
             for name, field in ((f"{type} {part}", "counts"), (f"{type} {part}, baseline", "baseline")):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evals.kept_apart import Part
+
 ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 
@@ -17,17 +19,22 @@ Figures = dict[str, Any]
 @dataclass(frozen=True)
 class Options:
     """`data` is the folder of public files beside the project; `held_out` opens cases kept apart (for a closing note
-    only); `seed` shuffles what an evaluation shuffles."""
+    only); `opened` also runs those that were opened before; `seed` shuffles what an evaluation shuffles."""
 
     data: Path = DATA
     seed: int = 0
     held_out: bool = False
+    opened: bool = False
+
+    def runs(self, part: Part) -> bool:
+        """Is this part of a set (`evals.kept_apart`) run?"""
+        return part == "tuned" or self.held_out or (part == "opened" and self.opened)
 
 
 @dataclass(frozen=True)
 class Outcome:
     """`data` names what was read, `figures` are computed from `rows` alone, `misses` has one line for each miss (never
-    of a held-out case). `skipped` says why nothing, or less, was measured."""
+    of an unopened case). `skipped` says why nothing, or less, was measured."""
 
     eval: str
     data: Sequence[str] = ()

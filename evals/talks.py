@@ -8,8 +8,10 @@ A `Talk` has turns by labelled speakers and the gold that its set gives. What th
 - `aci-bench`, `primock57`: *silver*: the names our tables find in the note's lists of medicines and allergies, so what
   our tables do not know is in no gold, and what the note leaves out of the talk counts as wrong
 - `allergy-turns`: turns of `tests/cases/memories/allergies.tsv`, written by the extractor's author; scored apart
-- `allergy-turns-second`: turns of `allergies_second.tsv` there, made up for this project, but apart from the extractor;
-  scored apart too
+- `allergy-turns-second`, `allergy-turns-third`: turns of `allergies_second.tsv` and `allergies_third.tsv` there, made
+  up for this project, but apart from the extractor; scored apart too
+- `medicine-turns`: turns of `medications.tsv` there, written likewise: which medicines the last turn tells of, and
+  whether each is taken, over, planned or denied (`Talk.states`)
 - `osce-fareez`: no gold; speakers, quotes and contradictory denials only
 - `medmemorybench-sample`: the user asks about a father: whatever is told of a body there is not the patient's
 - `simsum-spans`: notes with spans of five kinds of symptom, without polarity (`Note`)
@@ -26,16 +28,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.kept_apart import Part, part_of
+from evals.kept_apart import Part, part_in
 from iamata.model.session import Speaker
 from iamata.terminology import lexicon
 
 ALLERGIES = Path(__file__).parents[1] / "tests" / "cases" / "memories" / "allergies.tsv"
 ALLERGIES_SECOND = ALLERGIES.with_name("allergies_second.tsv")
+ALLERGIES_THIRD = ALLERGIES.with_name("allergies_third.tsv")
+MEDICINES = ALLERGIES.with_name("medications.tsv")
+STATES = ("current", "past", "planned", "denied")
 LABELS = Path(__file__).parent / "gold" / "mts_dialog_labels.csv"
 NONE = "none"
 # What our tables read as a medicine, and no ingredient tells.
 _NO_NAMES = frozenset(("Inhaler", "Supplement"))
+# The sets whose turns fall on a side by their words; of the others it is by the id.
+_BY_WORDS = ("allergy-turns", "allergy-turns-second")
 Gold = tuple[str, str, str]  # type, name as the set writes it, polarity
 
 
@@ -43,7 +50,8 @@ Gold = tuple[str, str, str]  # type, name as the set writes it, polarity
 class Talk:
     """One conversation. `judged` are the types that the gold is complete for. `plans`: the gold is what is ordered.
     `all_family`: nothing told of a body in it is the patient's. `own`: made up for this project.
-    `relationship`: of its caregiver to the patient."""
+    `relationship`: of its caregiver to the patient. `states`: of each medicine that its last turn tells of, what may be
+    said of it; with `none` among them it need not be told; None where that is not judged."""
 
     set: str
     id: str
@@ -55,10 +63,12 @@ class Talk:
     own: bool = False
     all_family: bool = False
     relationship: str = ""
+    states: Mapping[str, frozenset[str]] | None = None
 
     @property
     def part(self) -> Part:
-        return part_of(" ".join(text for _who, text in self.turns) if self.own else f"{self.set}/{self.id}")
+        words = " ".join(text for _who, text in self.turns)
+        return part_in(self.set, words if self.set in _BY_WORDS else f"{self.set}/{self.id}")
 
 
 @dataclass(frozen=True)
@@ -71,7 +81,7 @@ class Note:
 
     @property
     def part(self) -> Part:
-        return part_of(f"simsum-spans/{self.id.partition('/')[0]}")  # both wordings on one side
+        return part_in("simsum-spans", f"simsum-spans/{self.id.partition('/')[0]}")  # both wordings on one side
 
 
 def names_in(text: str, *kinds: str) -> list[str]:
@@ -182,16 +192,26 @@ def _silver(medicines: str, allergies: str) -> tuple[list[Gold], list[str]]:
 
 def allergy_turns(path: Path = ALLERGIES, name: str = "allergy-turns") -> Iterator[Talk]:
     """Each turn with the turns before it. The gold judges the whole talk; what is asked by others asserts nothing."""
+    for row, turns, parts in _turns(path):
+        gold = [("allergy", part[:-1], "denied" if part.endswith("-") else "affirmed") for part in parts]
+        yield Talk(name, row["id"], turns, gold, ("allergy",), own=True, relationship=row["relationship"])
+
+
+def medicine_turns(path: Path = MEDICINES, name: str = "medicine-turns") -> Iterator[Talk]:
+    """Each turn with the turns before it. The gold is of the last turn alone."""
+    for row, turns, parts in _turns(path):
+        named = (part.partition("=") for part in parts)
+        states = {medicine: frozenset(told.split("|")) for medicine, _equals, told in named}
+        yield Talk(name, row["id"], turns, own=True, relationship=row["relationship"], states=states)
+
+
+def _turns(path: Path) -> Iterator[tuple[Mapping[str, str], list[tuple[Speaker, str]], list[str]]]:
+    """The rows of a table of turns; the turns with those before; the parts of the gold."""
     lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
         before = [turn.partition(": ") for turn in row["before"].split(" || ") if turn]
         turns = [(Speaker(who), text) for who, _colon, text in before] + [(Speaker(row["speaker"]), row["text"])]
-        gold = [
-            ("allergy", part[:-1], "denied" if part.endswith("-") else "affirmed")
-            for part in row["gold"].split(" ;; ")
-            if part
-        ]
-        yield Talk(name, row["id"], turns, gold, ("allergy",), own=True, relationship=row["relationship"])
+        yield row, turns, [part for part in row["gold"].split(" ;; ") if part]
 
 
 _INTERVAL = re.compile(r'xmin = ([\d.]+)\s+xmax = [\d.]+\s+text = "((?:[^"]|"")*)"')

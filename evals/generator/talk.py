@@ -1,7 +1,8 @@
 """What may be said about a fact of the record, and what is it to the fact? Phrasings with the link they must get.
 
 Each case is one record with one fact (and a bystander that nothing said is about) and one turn. The phrasings are rows
-of data/phrasings.tsv: half are tuned, half are run for a closing note only. Not here: how links are found.
+of data/phrasings.tsv, a column of which says which half was kept apart, and of data/phrasings_second.tsv, which is
+split by a hash of the id (`evals.kept_apart`). Not here: how links are found.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from typing import Any
 from evals.generator import tables
 from evals.generator.fhir import ALLERGY_CLINICAL, ALLERGY_VERIFIED, CATEGORY, CLINICAL, VERIFIED, one, quantity
 from evals.generator.truth import VERSION
+from evals.kept_apart import Part, part_in, standing
 
 SAID_AT = datetime(2026, 11, 20, 15, tzinfo=UTC)
 TYPES = ("supports", "conflicts", "refines")
+SETS = ("phrasings", "phrasings_second")
 # Keys of rows in the tables whose names people say as they are.
 DRUGS = ("lisinopril", "simvastatin", "furosemide", "captopril", "prednisone", "warfarin")
 ALLERGENS = ("penicillin", "aspirin", "codeine", "amoxicillin", "latex")
@@ -26,8 +29,9 @@ BYSTANDER = "Tinnitus"
 
 @dataclass(frozen=True)
 class TalkCase:
-    """`resource` is the index of the fact's resource in `entries`; `link` is one of TYPES or `none`; `conflict` names
-    the kind of a conflict, `*` for any, empty where there is none."""
+    """`resource` is the index of the fact's resource in `entries`; `link` is one of TYPES or `none`, in the second set
+    also `explains` (why it is as the record has it), `about` (neither asserted nor denied nor added to) or `new` (the
+    record has nothing of it); `conflict` names the kind of a conflict, `*` for any, empty where there is none."""
 
     id: str
     kind: str
@@ -38,20 +42,26 @@ class TalkCase:
     text: str
     entries: tuple[dict[str, Any], ...]
     resource: int = 1
+    set: str = SETS[0]
+    part: Part = "tuned"
 
 
-def cases(seed: int, *, unopened: bool = False) -> list[TalkCase]:
-    """Every phrasing of the set once, about a fact that the seed chooses; in the order of the table."""
-    wanted = "unopened" if unopened else "tuned"
+def cases(seed: int, *, set: str = SETS[0], part: Part = "tuned") -> list[TalkCase]:
+    """Every phrasing of the set's part once, about a fact that the seed chooses; in the order of the table."""
     made = []
-    for number, row in enumerate(tables.table("phrasings")):
-        if row["set"] != wanted:
+    for number, row in enumerate(tables.table(set)):
+        if set == SETS[0]:
+            id, key = f"{row['kind']}-{row['link']}-{number}", str(number)
+            mine = standing(set, kept_apart=row["set"] == "unopened")
+        else:
+            id, key = f"second-{row['id']}", row["id"]
+            mine = part_in(set, f"links-second/{row['id']}")
+        if mine != part:
             continue
-        chance = random.Random(f"iamata talk {VERSION} {seed} {number}")
+        chance = random.Random(f"iamata talk {VERSION} {seed} {key}")
         resource, words = _fact(row, chance)
         text = row["text"].format(**words)
         entries = (_patient(), resource, _condition(BYSTANDER, "bystander"))
-        id = f"{row['kind']}-{row['link']}-{number}"
         made.append(
             TalkCase(
                 id,
@@ -62,6 +72,8 @@ def cases(seed: int, *, unopened: bool = False) -> list[TalkCase]:
                 row["relationship"],
                 text[:1].upper() + text[1:],
                 entries,
+                set=set,
+                part=part,
             )
         )
     return made
@@ -77,15 +89,16 @@ def _patient() -> dict[str, Any]:
 
 
 def _fact(row: tables.Line, chance: random.Random) -> tuple[dict[str, Any], dict[str, str]]:
+    fitting = tuple(row["keys"].split(",")) if row.get("keys") else ()
     match row["kind"]:
         case "medication":
-            key = chance.choice(DRUGS)
+            key = chance.choice(fitting or DRUGS)
             return _order(next(r for r in tables.table("drugs") if r["key"] == key))
         case "allergy":
-            key = chance.choice(ALLERGENS)
+            key = chance.choice(fitting or ALLERGENS)
             return _allergy(tables.grouped("allergens")[key][0]), {"x": key}
         case "condition":
-            key = chance.choice(CONDITIONS)
+            key = chance.choice(fitting or CONDITIONS)
             name = next(r for r in tables.table("conditions") if r["key"] == key)["snomed_name"]
             shown = tables.plain(name)
             return _condition(shown, "fact"), {"x": shown.lower()}

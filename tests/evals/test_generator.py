@@ -14,6 +14,7 @@ from evals.generator import NOISES, UNOPENED, World, make, synthea, tables
 from evals.generator.gold import KINDS, pairs
 from evals.generator.plants import PAIRS_A_PATIENT, look_alike_pairs
 from evals.generator.talk import TYPES, cases
+from evals.kept_apart import Part
 from evals.reconciliation_pairs import figures_of, form, judge, measure
 from evals.shape import Options
 
@@ -126,7 +127,7 @@ def test_every_row_names_its_source() -> None:
     for path in sorted(tables.DATA.glob("*.tsv")):
         rows = tables.read(path)
         assert rows
-        if path.stem not in ("phrasings",):
+        if path.stem not in ("phrasings", "phrasings_second"):
             assert all(row["source"] for row in rows), path.stem
     assert all(row["factor_source"] for row in tables.table("analytes") if row["factor"])
 
@@ -217,15 +218,47 @@ def test_each_kind_and_link_has_twelve_phrasings_and_half_are_kept_apart() -> No
     assert len({row["text"] for row in rows}) == len(rows)
 
 
+def test_the_second_set_of_phrasings_has_all_links_and_both_parts_of_each() -> None:
+    rows = tables.table("phrasings_second")
+    assert len({row["id"] for row in rows}) == len({row["text"] for row in rows}) == len(rows)
+    assert not {row["text"] for row in rows} & {row["text"] for row in tables.table("phrasings")}
+    counts = Counter((row["kind"], row["link"]) for row in rows)
+    assert all(counts[kind, "refines"] >= 20 for kind in links.KINDS)
+    assert all(counts[kind, link] >= 12 for kind in links.KINDS for link in ("supports", "conflicts"))
+    assert all(sum(row["link"] == link for row in rows) >= 12 for link in ("explains", "about", "new"))
+    parts: tuple[Part, ...] = ("tuned", "unopened")
+    made = {part: cases(1, set="phrasings_second", part=part) for part in parts}
+    assert sorted(case.id for some in made.values() for case in some) == sorted(f"second-{row['id']}" for row in rows)
+    for part, some in made.items():
+        assert {case.link for case in some} == {row["link"] for row in rows}, part
+        assert not any("{" in case.text for case in some)
+        assert {case.part for case in some} == {part}
+    assert 0.25 < len(made["unopened"]) / len(rows) < 0.42
+    for row in rows:
+        assert (row["link"] == "conflicts") is bool(row["conflict"]), row["id"]
+        assert (row["speaker"] == "caregiver") is bool(row["relationship"]), row["id"]
+        assert row["fact"] in (("never", "former") if row["kind"] == "social_history" else ("",)), row["id"]
+
+
+def test_a_phrasing_that_fits_some_facts_only_is_about_one_of_them() -> None:
+    wanted = {f"second-{row['id']}": row["keys"].split(",") for row in tables.table("phrasings_second") if row["keys"]}
+    some = [case for seed in range(5) for case in cases(seed, set="phrasings_second") if case.id in wanted]
+    assert len({case.id for case in some}) >= 10
+    assert all(any(key in case.text.lower() for key in wanted[case.id]) for case in some)
+
+
 def test_talk_is_the_same_for_a_seed_and_fills_every_gap() -> None:
     assert cases(7) == cases(7)
     assert cases(7) != cases(8)
     assert not any("{" in case.text for seed in range(3) for case in cases(seed))
-    assert {case.id for case in cases(1)}.isdisjoint(case.id for case in cases(1, unopened=True))
+    assert {case.id for case in cases(1)}.isdisjoint(case.id for case in cases(1, part="opened"))
+    assert cases(1, part="unopened") == [], "the half kept apart was opened"
 
 
 def test_link_figures_count_each_type() -> None:
     outcome = links.run(Options(seed=1))
-    assert outcome.figures["cases"] == len(cases(1)) == len(outcome.rows)
-    assert outcome.figures == links.figures(json.loads(json.dumps(list(outcome.rows))))
-    assert len(outcome.misses) == outcome.figures["cases"] - outcome.figures["right"]
+    assert outcome.figures["cases"] == len(cases(1))
+    second = cases(1, set="phrasings_second")
+    assert outcome.figures["phrasings_second tuned cases"] == len(second) == len(outcome.rows) - len(cases(1))
+    assert outcome.figures == links.figures(json.loads(json.dumps(list(outcome.rows))), 1)
+    assert len(outcome.misses) == sum(not row["right"] for row in outcome.rows)
