@@ -77,6 +77,25 @@ def test_learned_counts_hits_wrong_ones_and_misses_by_ingredient() -> None:
     assert row["quoted"] == row["speaker_right"] == row["memories"] == 2
 
 
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ("I take metformin every day.", "current"),
+        ("I stopped taking metformin last month.", "past"),
+        ("I don't take metformin.", "denied"),
+        ("I skip the metformin sometimes.", "current"),
+    ],
+)
+def test_what_is_said_of_a_medicine_in_the_last_turn_is_held_against_its_states(said: str, state: str) -> None:
+    before = (Speaker.PATIENT, "I take ibuprofen.")  # context: not judged
+    rows = [
+        row_of(talk(before, (Speaker.PATIENT, said), states={"metformin": frozenset(states)}))
+        for states in ({state}, {"current", "past", "denied"} - {state})
+    ]
+    assert [row["medication"] for row in rows] == [[1, 0, 0], [0, 1, 1]]
+    assert rows[1]["wrong_medication"] == [f"metformin {state}"]
+
+
 @pytest.mark.parametrize(("answer", "false"), [("No.", 1), ("Penicillin.", 0)])
 def test_a_denial_of_all_where_the_gold_names_one_is_counted(answer: str, false: int) -> None:
     row = row_of(
