@@ -280,13 +280,16 @@ def states_counted(
 
 def _false_denials(talk: Talk, memories: Sequence[Memory]) -> int:
     """A denial of all allergies, or of those to medicines, beside an allergy of that sort: in the gold, or, without
-    gold of allergies, in what was learned itself."""
+    gold of allergies, in what was learned itself. In turns of our own also one that the gold does not have."""
     mine = [m for m in memories if m.kind is MemoryKind.ALLERGY and m.experiencer is Experiencer.PATIENT]
     denied = {m.concept.display for m in mine if m.concept.display.startswith("Known ")}
     gold = [name for type, name, polarity in talk.gold if type == "allergy" and polarity == "affirmed"]
     if not any(type == "allergy" for type, _name, _polarity in talk.gold):
         gold = [m.concept.display for m in mine if m.polarity is Polarity.AFFIRMED]
     to_medicine = any(_is_medicine(name) for name in gold)
+    if talk.own and "allergy" in talk.judged:  # all that may be learned of allergies is in the gold
+        of_all = any(type == "allergy" and name == NONE for type, name, _polarity in talk.gold)
+        return int(bool(denied) and not of_all)
     return int(bool(gold) and ("Known allergies" in denied or ("Known drug allergies" in denied and to_medicine)))
 
 

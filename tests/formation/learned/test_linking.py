@@ -301,3 +301,18 @@ def test_how_a_medicine_is_taken_when_a_disease_is_worse_and_a_life_without_smok
     assert only("My gout plays up in the cold.", gout).rule == "same-with-course"
     assert only("My gout started when I was thirty.", gout).rule == "same-with-beginning"
     assert only("I'm a lifelong non-smoker.", smoking("Never smoker")).rule == "both-tell-habit"
+
+
+def test_why_a_medicine_is_taken_explains_beside_the_support_and_a_worry_is_about_what_it_names() -> None:
+    links = linking.link(said("I take metformin for my sugar."), [METFORMIN], mint=MINT)
+    assert {(link.type, link.rule) for link in links} == {
+        (LinkType.SUPPORTS, "taken-and-recorded"), (LinkType.EXPLAINS, "told-why"),
+    }  # fmt: skip
+    worry = linking.link(said("I'm worried about what metformin does to my kidneys."), [METFORMIN], mint=MINT)
+    assert [(link.type, link.target) for link in worry] == [(LinkType.ABOUT, METFORMIN.id)]
+
+
+def test_a_beginning_before_the_records_refines_a_medicine_and_an_allergy() -> None:
+    assert only("I've been on metformin for nine years.", METFORMIN).rule == "taken-since"
+    assert only("I've been allergic to peanuts since I was a child.", PEANUT).rule == "allergy-with-beginning"
+    assert only("I haven't smoked since my son was born.", smoking("Former smoker")).rule == "habit-with-more-detail"

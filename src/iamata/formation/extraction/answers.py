@@ -16,7 +16,7 @@ import msgspec
 from iamata.formation.extraction import findings, medications, reactions
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies, find_severity
 from iamata.formation.extraction.mention import Mention, details
-from iamata.formation.extraction.openings import stance
+from iamata.formation.extraction.openings import FILLERS, stance
 from iamata.formation.extraction.own_words import OWN_KINDS, in_own_words, is_poor
 from iamata.formation.extraction.people import People
 from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
@@ -103,6 +103,8 @@ def read(
         for topic in habit:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
         return mentions
+    if words[1:4] in (["used", "to", "say"], ["used", "to", "think"], ["used", "to", "believe"]):
+        return mentions  # "I used to say I was": what is so now comes after
     if words[:3] in (["i", "used", "to"], ["he", "used", "to"], ["she", "used", "to"]) and not own:
         for topic in question.topics:
             answer(topic, Polarity.AFFIRMED, temporality=Temporality.PAST)
@@ -149,14 +151,14 @@ def read(
     if told == "yes":
         _assent(text, question, span, words, answer)
     elif told == "no":
-        if question.open == "allergy" and (_some_left(words[after:]) or question.mere):
+        if question.open == "allergy" and (_some_left(words[after:]) or question.mere or _of_else(words)):
             return mentions
         asked = {topic.concept for topic in question.topics}
         one = words[:1] == ["no"] and words[1:2] != [","] and len(question.topics) > 1
         if one and any(m.concept.text in asked for m in own):
             return mentions  # "No rash.", after several were asked: of the others nothing is said
         sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
-        only = sort and words[:2] == ["not", "to"]
+        only = sort and (words[:2] == ["not", "to"] or (words[:1] == ["no"] and words[1:2] and words[1] in _SORTS))
         asked_for = msgspec.structs.replace(question, general=sort) if only else question
         if sort and words[:2] == ["not", "to"] and question.negative:
             asked_for = msgspec.structs.replace(asked_for, negative=False)
@@ -303,9 +305,32 @@ def allergies_of(effects: Sequence[Mention]) -> list[Mention]:
     return made
 
 
+_VENTURES: Final = (
+    ["i", "think"], ["it's", "called"], ["is", "it", "called"], ["i", "believe"], ["maybe"], ["could", "it", "be"],
+    ["i", "want", "to", "say"], ["something", "called"], ["was", "it"],
+)  # fmt: skip
+
+
+def ventures(sentence: Sentence) -> bool:
+    """An answer in the tone of a question: "I think it's called co-trimoxazole?"."""
+    opened = [word for word in sentence.words if word not in FILLERS]
+    return any(opened[: len(said)] == said for said in _VENTURES)
+
+
+# "There's one.", "A couple.", "Yes, two actually.", "Wrong, I'm afraid.": names are still to come.
+_COUNTS_SOME: Final = re.compile(
+    r"(?:yes |yeah |well |um |actually |oh )*"
+    r"(?:there(?:'s| is| are)|i(?:'ve| have)(?: got)?|she has|he has|i do have)? ?"
+    r"(?:just |only |got )?(?:one|two|three|four|a couple|a few|several|some|the one|wrong|not quite|not exactly)"
+    r"(?: of them| things| actually| yes| i'm afraid| that i know of)?"
+)
+
+
 def is_bare_opening(sentence: Sentence) -> bool:
     """ "Yes." alone, or "Well,": the answer to an open question is still to come."""
     told, after = stance(sentence.words)
+    if _COUNTS_SOME.fullmatch(" ".join(word for word in sentence.words if word[0].isalnum())):
+        return True
     return told in ("yes", "") and not any(word[0].isalnum() and word not in _ECHOES for word in sentence.words[after:])
 
 
@@ -471,10 +496,37 @@ def _assent(text: str, question: Question, span: tuple[int, int], words: Sequenc
         answer(topic, Polarity.AFFIRMED, certain=certain, detail=extra)
 
 
+_SORTS: Final = frozenset(reactions.CATEGORIES)
 _LEFT: Final = frozenset(
     ["serious", "major", "bad", "severe", "new", "change", "changes", "changed", "big", "significant", "terrible",
      "threatening", "deadly", "reaction", "hives", "rash", "swelled"]
 )  # fmt: skip
+
+
+_OF_ALLERGIES: Final = frozenset(
+    ["allergy", "allergies", "allergic", "known", "drug", "drugs", "food", "foods", "medication", "medications",
+     "medicine", "medicines", "other", "i", "not", "never", "none", "nothing", "sir", "ma'am", "miss", "doctor", "doc",
+     "thanks", "thank", "no", "to", "she", "he", "we", "they", "reactions", "reaction", "problems", "issues"]
+)  # fmt: skip
+_AWARE: Final = re.compile(
+    r"^(?:none|nothing)(?: that)? (?:i|we|he|she|i'm|we're|i've|we've|anyone|anybody|they)(?: am| are| have|'d| would)?"
+    r"(?: ever| actually)? (?:know|knew|aware|can|could|been|remember|recall|noticed|found|think|had|has|told)\b"
+)
+
+
+def _of_else(words: Sequence[str]) -> bool:
+    """A refusal that is of something else than allergies: "Nothing to do with you", "None that he'd ever tell me
+    about", "No trouble breathing" (of another question)."""
+    said = " ".join(word for word in words if word not in FILLERS)
+    if said.startswith(("nothing to do with", "none of your", "nothing for you")):
+        return True
+    if said.startswith(("none that", "nothing that")) and not _AWARE.match(said):
+        return True
+    opened = [word for word in words if word not in FILLERS]
+    if words[:1] != ["no"] or words[1:2] in ([], [","]) or opened[1:2] == [] or opened[1] in _OF_ALLERGIES:
+        return False
+    named = lexicon.clinical().longest(opened[1:4])
+    return any(hit.term.kind in ("symptom", "condition") for hit in named)
 
 
 def _some_left(words: Sequence[str]) -> bool:

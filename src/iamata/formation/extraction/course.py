@@ -12,6 +12,7 @@ from typing import Final
 from iamata.formation.extraction.amounts import find_severity
 from iamata.formation.extraction.scene import Scene
 from iamata.formation.extraction.segmentation import Clause
+from iamata.terminology import lexicon
 
 _AGE: Final = (
     r"(?:\d{1,2}|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen"
@@ -20,8 +21,10 @@ _AGE: Final = (
 _YOUNG: Final = r"(?:child|kid|baby|toddler|infant|boy|girl|teen|teenager|youngster|student|young (?:man|woman|adult))"
 _LIFE: Final = re.compile(
     rf"\b(?:when (?:i|he|she) (?:was|were) (?:only |just |about |around |still )?"
-    rf"(?:{_AGE}(?:[- ]years?[- ]old| or (?:so|{_AGE}))?|little|small|young|a (?:little |small )?{_YOUNG}|pregnant"
+    rf"(?:(?:{_AGE}|one|two|three|four)(?:[- ]years?[- ]old| or (?:so|{_AGE}))?|little|small|young"
+    rf"|a (?:little |small )?{_YOUNG}|pregnant"
     r"|at school|in school|at college|at university|carrying)"
+    rf"|(?:i|he|she) (?:was|were) (?:only |just |about |around )?(?:{_AGE}|one|two|three|four) when\b"
     rf"|as an? (?:little |small |young )?{_YOUNG}"
     r"|in (?:my|his|her) (?:early |mid[- ]?|late )?"
     r"(?:childhood|youth|teens|twenties|thirties|forties|fifties|sixties|seventies|[2-7]0s)"
@@ -89,6 +92,53 @@ def degree(scene: Scene, last: int) -> str:
     end = scene.clause.spots[last - 1].end
     found = _IS.match(scene.text[end : scene.clause.end])
     return find_severity(scene.text, end, end + found.end()) if found else ""
+
+
+_WHY_TAKEN: Final = re.compile(
+    r"\b(?:for|because of|due to|on account of|to (?:treat|control|lower|prevent|help(?: with)?|keep down|bring down))"
+    r" (?P<why>(?:my |the |his |her |a |an )?[^,.;]+)",
+    re.IGNORECASE,
+)
+_WHY_ILL: Final = re.compile(
+    r"\b(?:because of|due to|on account of|caused by|brought on by|comes from|came from|is from|was from|are from"
+    r"|(?:got|have|had) [^,.;]{1,30}? from) (?P<why>[^,.;]+)",
+    re.IGNORECASE,
+)
+_ILLS: Final = ("symptom", "condition", "measure")
+_EVERYDAY: Final = frozenset(
+    ["pressure", "cholesterol", "sugar", "sugars", "fluid", "water", "sleep", "mood", "nerves", "breathing", "bones",
+     "circulation", "thyroid", "appetite"]
+)  # fmt: skip
+_NO_REASON: Final = re.compile(
+    r"^(?:about |around |over |nearly |almost |the (?:last|past) |a few |a couple |a )?(?:\d+|[a-z]+)?[- ]?"
+    r"(?:minutes?|hours?|days?|weeks?|months?|years?|while|long|ages|now|me|him|her|us|you|it|ever|life|good|sure)\b",
+    re.IGNORECASE,
+)
+
+
+def reason_taken(scene: Scene, last: int) -> str:
+    """What the medicine named up to word `last` is taken for, as said ("my blood pressure"); empty if it is not told.
+    It must name a disease, a symptom or a part of the body."""
+    return _why(_WHY_TAKEN, scene, last, clinical=True)
+
+
+def reason_ill(scene: Scene, last: int) -> str:
+    """What the disease named up to word `last` is said to come from ("the paint fumes at work"), as said."""
+    return _why(_WHY_ILL, scene, last, clinical=False)
+
+
+def _why(pattern: re.Pattern[str], scene: Scene, last: int, *, clinical: bool) -> str:
+    end = scene.clause.spots[last - 1].end
+    start = end if clinical else scene.clause.start
+    found = pattern.search(scene.text, start, scene.clause.end)
+    if found is None or _NO_REASON.match(found["why"]) or _NOT.search(found["why"]) or found.start("why") < end:
+        return ""
+    words = [spot.word for spot in lexicon.split_words(found["why"])]
+    named = any(hit.term.kind in _ILLS for hit in lexicon.clinical().longest(words))
+    named = (
+        named or bool(_EVERYDAY & set(words)) or any(hit.term.kind == "part" for hit in lexicon.body().longest(words))
+    )
+    return re.sub(r"\s+", " ", found["why"]).strip().lower() if named or not clinical else ""
 
 
 def goes_on(text: str, clause: Clause) -> str:

@@ -23,7 +23,10 @@ _PREPOSITIONS: Final = frozenset((
 ))  # fmt: skip
 _LINK: Final = re.compile(r"^(?:and|or|,|my|his|her|the|both|left|right|lower|upper|your|their|whole|entire)$")
 _BETWEEN: Final = 5
-_DIAGNOSED: Final = ("diagnosed", "found out", "born with", "live with", "living with")
+_DIAGNOSED: Final = (
+    "diagnosed", "found out", "born with", "live with", "living with", "told me i had", "told i had", "said i had",
+    "told us he had", "told us she had", "told he had", "told she had",
+)  # fmt: skip
 # "My feet are cold": a part and a quality do not make a symptom when these stand between.
 _BARRIERS: Final = frozenset((",", ";", "when", "if", "but", "because", "made", "makes", "gives", "gave"))
 
@@ -194,6 +197,7 @@ def mention_of(scene: Scene, finding: Finding) -> Mention | None:
         temporality=temporality, began=_began(scene, finding),
         detail={
             "severity": severity, "laterality": side, "frequency": often[0].text if often else "", "course": runs,
+            "reason": course.reason_ill(scene, finding.last) if finding.condition and affirmed else "",
         },
     )  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from iamata.formation.extraction import course
 from iamata.formation.extraction.amounts import Amount, find_doses, find_frequencies
 from iamata.formation.extraction.mention import Mention
 from iamata.formation.extraction.orders import Order, begins, order_of
@@ -360,6 +361,8 @@ def _used(scene: Scene, drug: Drug, drugs: list[Drug]) -> bool:
         return False
     if any(h.last <= drug.first for h in scene.cues.of("use")):
         return True
+    if scene.words[drug.last : drug.last + 2] in (["is", "for"], ["are", "for"]):
+        return bool(course.reason_taken(scene, drug.last))  # "the furosemide is for the fluid in my legs"
     amounts = find_doses(scene.text, scene.clause.start, scene.clause.end) or find_frequencies(
         scene.text, scene.clause.start, scene.clause.end
     )
@@ -395,7 +398,7 @@ def _use(scene: Scene, drug: Drug, drugs: list[Drug], told: bool) -> Mention | N
         drug.last,
         temporality=temporality,
         change=change,
-        detail=_amounts(scene, drug, drugs),
+        detail=_amounts(scene, drug, drugs) | {"reason": course.reason_taken(scene, drug.last)},
     )
 
 

@@ -312,7 +312,9 @@ class People:
             return PATIENT if self._speaker not in (Speaker.PATIENT, Speaker.INTERPRETER) else subject
         for group, fits in ((_HE, _MALE), (_SHE, _FEMALE), (_THEY, _MALE | _FEMALE)):
             if word in group:
-                if group is _THEY and (people.get(at + 1) is None and word in ("they", "they're")):
+                if group is _THEY and (
+                    people.get(at + 1) is None and word in ("they", "they're", "they've", "they'd", "they'll")
+                ):
                     return subject
                 return self._third(fits, subject)
         return subject

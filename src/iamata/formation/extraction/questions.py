@@ -5,6 +5,7 @@ A question asserts nothing. It gives what comes after its subject; what the answ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -215,9 +216,14 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
             known += [h.term.concept for h in named if reactions.left_out(scene.words, h.first)]
             substances = [h.term.concept for h in named]
             topics += [Topic(MemoryKind.ALLERGY, concept) for concept in substances]
-            if not substances or _of_a_class(scene, named):
+            if not substances or _of_a_class(scene, named) or "anything" in scene.words[: named[0].first]:
                 opened, general = "allergy", _general(scene)
                 negative = any(scene.cues.negated(h.first, h.last) for h in scene.cues.of("allergy"))
+            continue
+        if listed := [
+            h for h in scene.of("drug", "allergen", "drug_in_context") if _LISTED.search(" ".join(scene.words))
+        ]:
+            topics += [Topic(MemoryKind.ALLERGY, h.term.concept) for h in listed]
             continue
         if _reacts(scene.words) or _of_surroundings(scene):
             opened = "allergy"
@@ -307,9 +313,15 @@ def _only_speaks(words: Sequence[str]) -> bool:
     """ "Did the nurse ask about your allergies?", "Can I ask you about them?": a "no" to it denies none of them."""
     if "mind" in words[:4]:
         return True  # "Do you mind if I ask about your allergies?"
-    if _takes_for_granted(words):
+    if _takes_for_granted(words) or _of_one_event(words):
         return True
     return bool((_SPEAKS | {"ask"}) & set(words)) and not _WHETHER & set(words)
+
+
+def _of_one_event(words: Sequence[str]) -> bool:
+    """ "And was that an allergic reaction, do you think?": asked of what happened, not whether there are any."""
+    opens = [word for word in words[:4] if word not in ("and", "so", ",", "but")][:2]
+    return opens[:1] in (["was"], ["is"], ["were"]) and opens[1:2] in (["that"], ["this"], ["it"], ["those"])
 
 
 _RECALLS: Final = frozenset(["know", "remember", "recall", "name", "tell"])
@@ -350,9 +362,24 @@ _ANYTHING: Final = frozenset(["anything", "any", "what", "things"])
 
 
 def _reacts(words: Sequence[str]) -> bool:
-    """ "Anything you react to?", "What do you react to?": which allergies there are."""
+    """ "Anything you react to?", "Is there anything you can't have?", "Anything that doesn't agree with you?": which
+    allergies there are."""
     reacting = [at for at, word in enumerate(words) if word in ("react", "reacts", "reacted", "reacting")]
+    text = " ".join(words)
+    reacting += [len(text[: found.start()].split()) for found in _CANNOT.finditer(text)]
     return bool(reacting) and bool(_ANYTHING & set(words[: reacting[0]]))
+
+
+# "An entry for lidocaine on your allergy list", "aspirin under allergies".
+_LISTED: Final = re.compile(
+    r"\b(?:on|in|under|among) (?:(?:your|his|her|the|file) )?allerg(?:y list|ies)\b|\ballergy list\b"
+)
+_CANNOT: Final = re.compile(
+    r"\b(?:(?:you|he|she) (?:can't|cannot|can not|mustn't|shouldn't|couldn't) (?:have|take|eat|tolerate|touch)"
+    r"|(?:doesn't|don't|didn't|disagrees|disagreed)(?: agree)? with (?:you|him|her)"
+    r"|(?:bring|brings) (?:you|him|her) out"
+    r"|sets (?:you|him|her) off|gives (?:you|him|her) a (?:reaction|rash))\b"
+)
 
 
 def _of_surroundings(scene: Scene) -> bool:
@@ -399,7 +426,8 @@ _MEDICINES: Final = (
 def _general(scene: Scene) -> str:
     text = " ".join(scene.words)
     if set(_MEDICINES) & set(scene.words):
-        return "Known drug allergies"
+        wider = {"food", "foods", "else", "latex", "environment"} & set(scene.words)
+        return reactions.NO_ALLERGIES if wider else "Known drug allergies"
     return "Known food allergies" if "food" in text else reactions.NO_ALLERGIES
 
 

@@ -6,12 +6,14 @@ any other symptom that a medicine is said to make is a side effect, named by the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
-from iamata.formation.extraction import findings, medications
+from iamata.formation.extraction import course, findings, medications
 from iamata.formation.extraction.findings import Finding
 from iamata.formation.extraction.mention import Mention
+from iamata.formation.extraction.people import PATIENT
 from iamata.formation.extraction.scene import Scene
 from iamata.model.memory import MemoryKind, Temporality
 from iamata.model.statement import Polarity
@@ -43,11 +45,11 @@ _STOP: Final = frozenset(
 )  # fmt: skip
 _EMPTY: Final = frozenset(
     ["a", "an", "the", "my", "any", "some", "certain", "this", "these", "those", "like", "most", "all", "something",
-     "anything", "it", "them"]
+     "anything", "it", "them", "thing", "things", "single", "nothing"]
 )  # fmt: skip
 _GENERAL: Final = frozenset(("allergies", "allergy", "allergic"))
 _OF_ANY: Final = frozenset(
-    ["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "without", "nil"]
+    ["no", "any", "none", "known", "have", "has", "had", "anything", "nothing", "thing", "without", "nil"]
 )
 _PERSONAL: Final = frozenset(["me", "my", "i", "i've", "him", "his", "her", "us", "our", "you", "your"])
 _IT: Final = frozenset(("it", "them", "that", "those", "either", "this"))
@@ -59,7 +61,30 @@ _BUT: Final = frozenset(["besides", "except", "apart", "aside", "than", "bar"]) 
 _SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
 _EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
 _RELIEVED: Final = frozenset(
-    ["helps", "help", "helped", "relieves", "relieved", "eases", "eased", "for", "better", "calms", "away", "settles"]
+    [
+        "helps",
+        "help",
+        "helped",
+        "relieves",
+        "relieved",
+        "eases",
+        "eased",
+        "for",
+        "better",
+        "calms",
+        "away",
+        "settles",
+        "settle",
+        "settled",
+        "clears",
+        "clear",
+        "cleared",
+        "disappears",
+        "goes",
+        "gone",
+        "stops",
+        "stopped",
+    ]
 )
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
@@ -153,8 +178,10 @@ def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Me
             scene.cues.negated(cue.first, cue.last) and scene.cues.is_open(cue.last, first)
         )
         avoids = scene.words[cue.first] == "can't"  # "can't have dairy": avoided, for a reason not told
-        denied = denied and not avoids
+        denied = (denied and not avoids) or bool(_MISTAKEN.search(" ".join(scene.words)))
+        began = course.onset(scene, first, last) or _since(scene)
         past = assertion.temporality is Temporality.PAST or scene.cues.historical(cue.first, cue.last)
+        past = past and not began
         if assertion.temporality is Temporality.HYPOTHETICAL or scene.cues.hypothetical(cue.first):
             continue  # a supposed allergy says nothing of the patient
         temporality = Temporality.PAST if past and not denied else Temporality.CURRENT
@@ -163,10 +190,22 @@ def read_allergies(scene: Scene, carried: str, *, here: bool = False) -> list[Me
                 MemoryKind.ALLERGY, concept, first, last,
                 polarity=Polarity.DENIED if denied else Polarity.AFFIRMED, temporality=temporality,
                 certain=assertion.certain and not avoids and not scene.cues.uncertain(cue.first, cue.last),
-                dated=False, person=person, detail=reaction_named(scene, reaction),
+                dated=False, began="" if denied else began, person=person, detail=reaction_named(scene, reaction),
             )
         )  # fmt: skip
     return [mention for mention in mentions if mention is not None]
+
+
+# "The latex allergy is a mistake."
+_MISTAKEN: Final = re.compile(
+    r"\ballerg(?:y|ies)(?: \w+){0,3} (?:is|was|are|'s) (?:just |all )?"
+    r"(?:a mistake|wrong|an error|in error|incorrect|not (?:right|true|correct|real))\b"
+)
+
+
+def _since(scene: Scene) -> str:
+    """The beginning that the clause dates with "since", as said."""
+    return next((when.said for when in scene.times if when.begins and when.said.lower().startswith("since")), "")
 
 
 _PERHAPS: Final = frozenset(["maybe", "perhaps", "possibly", "could", "might", "wonder", "wondering", "guess"])
@@ -259,8 +298,22 @@ def _said_after(scene: Scene, at: int) -> list[tuple[int, int, str]]:
     return found
 
 
+# "The GP wrote it up as an allergy."
+_WRITTEN: Final = re.compile(
+    r"\b(?:wrote|put|noted|recorded|listed|flagged|marked|entered|has|have|got) (?P<it>it|that|them)"
+    r"(?: up| down| in)? as an allergy\b"
+)
+
+
 def _without_substance(scene: Scene, cue: Hit, cues: list[Hit], carried: str, here: bool) -> list[Mention]:
     """ "No allergies", "not allergic to anything", "allergic to it"; an allergy with no name says nothing to keep."""
+    if carried and (written := _WRITTEN.search(" ".join(scene.words))) is not None:
+        at = len(" ".join(scene.words)[: written.start("it")].split())
+        whose = scene.people.spoken_of or PATIENT  # whoever wrote it, it is not theirs
+        made = scene.mention(
+            MemoryKind.ALLERGY, carried, at, at + 1, polarity=Polarity.AFFIRMED, person=whose, dated=False
+        )
+        return [made] if made else []
     bare = here and scene.words[cue.first : cue.last] == ["allergic"] and cue.last == len(scene.words)
     if bare and carried and len(scene.words) <= 3 and not scene.cues.negated(cue.first, cue.last):
         made = scene.mention(MemoryKind.ALLERGY, carried, cue.first, cue.last, dated=False)
@@ -300,7 +353,7 @@ def read_effects(scene: Scene, carried: str) -> list[Mention]:
     effects = [(hit.first, hit.last) for hit in scene.cues.of("effect") if _makes_sense(scene, hit)]
     effects += _occasions(scene.words)
     if not effects:
-        return _sign_from(scene)
+        return _sign_from(scene, carried)
     agents = [(d.first, d.last, d.concept) for d in medications.find(scene)]
     agents += [
         (h.first, h.last, h.term.concept)
@@ -312,14 +365,14 @@ def read_effects(scene: Scene, carried: str) -> list[Mention]:
         drug = medications.pronoun(scene, carried) if strong else None
         drug = drug or (medications.generic(scene) if strong else None)
         if drug is None or not any(drug.last <= hit.first or hit.last <= drug.first for hit in strong):
-            return []
+            return _sign_from(scene, carried)
         agents = [(drug.first, drug.last, drug.concept)]
     spans = [(a[0], a[1]) for a in agents]
     symptoms = [
         f for f in findings.find(scene) if not f.condition and not any(f.first < e and s < f.last for s, e in spans)
     ]
     if not symptoms or not any(_beside(told, agents[0]) or told[1] <= agents[0][0] for told in effects):
-        return _sign_from(scene)
+        return _sign_from(scene, carried)
     if scene.cues.hypothetical(agents[0][0]) and not _habitual(scene):
         return []
     return _told(scene, agents, symptoms)
@@ -353,6 +406,9 @@ def _occasions(words: Sequence[str]) -> list[tuple[int, int]]:
     """ "When I had …", "last time he was on …", "once she tried …", with a substance to follow: the stretches that tell
     on which occasion something was taken."""
     found = []
+    if words[:1] and words[0] in ("with", "on", "after", "from") and not _RELIEVED & set(words):
+        led = lexicon.clinical().longest(words[1:5])  # "With codeine, my lips and tongue swell up"
+        found += [(0, 1)] if any(hit.first <= 1 and hit.term.kind in ("drug", "allergen") for hit in led) else []
     for at in range(len(words) - 2):
         if words[at] not in _WHENEVER or words[at + 1] not in _TAKERS:
             continue
@@ -368,18 +424,24 @@ def _occasions(words: Sequence[str]) -> list[tuple[int, int]]:
 
 
 _FROM: Final = frozenset(["after", "from", "off", "with", "on", "to"])
+_CAUSES: Final = frozenset(["from", "off", "to"])
 _TREATED: Final = frozenset(
     ["treat", "treated", "treating", "treats", "put", "puts", "using", "use", "used", "rub", "rubbed", "managed",
      "manage", "controlled", "cleared", "clears", "clear", "control", "started", "start", "taking", "take"]
 )  # fmt: skip
 
 
-def _sign_from(scene: Scene) -> list[Mention]:
+def _sign_from(scene: Scene, carried: str) -> list[Mention]:
     """ "A rash off amoxicillin", "broke out in hives after aspirin": an allergic sign, and what it is said to come from
     right after it. Not what it is treated with."""
     signs = [f for f in findings.find(scene) if not f.condition and _is_sign(f, allergen=False)]
     named = [(d.first, d.last, d.concept) for d in medications.find(scene)]
     named += [(h.first, h.last, h.term.concept) for h in scene.of("allergen")]
+    if carried and not named:  # "you can add tramadol, I had hives from it"
+        pronouns = [
+            at for at in range(1, len(scene.words)) if scene.words[at] in _IT and scene.words[at - 1] in _CAUSES
+        ]
+        named += [(at, at + 1, carried) for at in pronouns]
     for sign in signs:
         for agent in sorted(named):
             again = [h.last for h in scene.of("symptom") if h.term.concept == sign.concept and h.last <= agent[0]]

@@ -76,7 +76,7 @@ def mentions(
         order = order_in(sentence.words)
         if order == "machine":
             continue
-        if sentence.question:
+        if sentence.question and not (question is not None and question.open and answers.ventures(sentence)):
             turn.hear(sentence)
             question = questions.own(text, sentence)
             continue
@@ -234,8 +234,13 @@ class _Turn:
                 continue
             supposed = last is not None and self._goes_on_supposing(last, clause)
             scene = Scene(self.text, clause, self.people, self.said_at, supposed=supposed)
+            if last is not None and (like := ellipsis.likewise(scene, found)) is not None:
+                found.append(like)
+                continue
             if last is not None and (person := ellipsis.owner(clause, self.people)) is not None:
-                found.extend(ellipsis.read(clause, last, self._clause(self._scene(last, person), None)))
+                again = ellipsis.read(clause, last, self._clause(self._scene(last, person), None))
+                found = [m for m in found if not any(ellipsis.takes_back(each, m) for each in again)]
+                found.extend(again)
                 continue
             last = clause
             made = self._clause(scene, question)

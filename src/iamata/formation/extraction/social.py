@@ -15,7 +15,8 @@ from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
 _SMOKE_PAST: Final = re.compile(
-    r"\b(?:used to|quit|stopped|former|ex-smoker|gave up|smoked|was a smoker|instead of smoking|sober"
+    r"\b(?:used to|quit|stopped|former|ex|gave up|given up|packed in|packed it in|kicked|came off|smoked|was a smoker"
+    r"|instead of smoking|sober|since (?:my|his|her) last (?:cigarette|smoke|fag|cigar|drink|pint)"
     r"|off (?:the )?(?:drink|fags|booze|cigarettes))\b"
 )
 _TO_QUIT: Final = re.compile(r"\b(?:to|trying|help me|help him|help her|should|could|can't|cannot) (?:quit|stop)\b")

@@ -53,7 +53,7 @@ _PATTERN: Final = re.compile(
     rf"|tomorrow(?:\s+(?:morning|night|evening))?)"
     rf"|(?:(?:since)\s+)?(?P<vague>last\s+(?:week|month|year|spring|summer|fall|autumn|winter|weekend)"
     rf"|the\s+(?:summer|spring|fall|winter|weekend)|childhood|this\s+(?:week|month|year)|next\s+(?:week|month|year))"
-    rf"|(?:(?:since|in|back in|around|from)\s+)(?P<year>(?:19|20)\d\d)(?!\d)"
+    rf"|(?:(?:since|in|back in|around|from)\s+)(?:about\s+|around\s+)?(?P<year>(?:19|20)\d\d)(?!\d)"
     rf"|(?P<iso>(?:(?:on|since)\s+)?(?P<isod>(?:19|20)\d\d-\d\d-\d\d))"
     rf"|(?P<event>(?:ever\s+)?since\s+(?:(?:my|his|her|the|our)\b|(?:i|he|she|we)\s+(?:started|began|went"
     rf"|had|got|was|moved|stopped|changed|came|left|quit|switched)\b)(?:\s+(?!i've\b|i\b|he's\b|she's\b"

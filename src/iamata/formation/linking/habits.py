@@ -19,7 +19,7 @@ from iamata.model.statement import Polarity
 from iamata.terminology.tables import rows
 
 _NUMBER: Final = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|fifteen|twenty|thirty|forty|half|pack|packs)\b"
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|half|pack|packs)\b"
 )
 _FOR_EVER: Final = re.compile(r"\b(?:never|ever|life[- ]?long|(?:all|in) (?:my|his|her) life)\b")
 _MORE: Final = re.compile(r"\b(?:when|until|since|after|before) (?:i|he|she|my|his|her|the)\b")
@@ -34,7 +34,10 @@ def judge_habit(memory: Memory, named: Named) -> Verdict | None:
     if not held or not said:
         return rule("same-name")
     if said == "not-now":
-        return rule("habit-denied") if held == "current" else rule("both-tell-habit")
+        if held == "current":
+            return rule("habit-denied")
+        more = held == "former" and bool(memory.since or memory.since_said)  # "I haven't smoked since he was born"
+        return rule("habit-with-more-detail") if more else rule("both-tell-habit")
     if said != held:
         return rule("habit-never-but-told" if "never" in (said, held) else "habit-other-status")
     return rule("habit-with-more-detail") if said != "never" and _tells_more(memory) else rule("both-tell-habit")

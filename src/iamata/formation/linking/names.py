@@ -78,15 +78,15 @@ def _name(fact: Fact) -> Named:
     reactions: set[str] = set()
     if fact.kind is Kind.ALLERGY:
         for component in fact.components:
-            reactions |= _concepts(component.concept.display) or {
+            reactions |= concepts_in(component.concept.display) or {
                 " ".join(sorted(folded_words(component.concept.display)))
             }
-    concepts = set().union(*(_concepts(name) for name in unique)) if unique else set()
+    concepts = set().union(*(concepts_in(name) for name in unique)) if unique else set()
     every_word = frozenset().union(*(folded_words(name) for name in unique)) if unique else frozenset()
     return Named(fact, frozenset(concepts), every_word, unique, frozenset(reactions))
 
 
-def _concepts(name: str) -> set[str]:
+def concepts_in(name: str) -> set[str]:
     """The normal names (lower case) that our tables find in a name; a combination counts as its ingredients."""
     spots = [spot.word for spot in split_words(name)]
     found: set[str] = set()
@@ -99,7 +99,9 @@ def _concepts(name: str) -> set[str]:
 def keys(memory: Memory) -> set[str]:
     text = memory.concept.display
     keys = (
-        {part.strip().lower() for part in text.split(" / ")} | _concepts(text) | set(folded_words(text)) - _EMPTY_WORDS
+        {part.strip().lower() for part in text.split(" / ")}
+        | concepts_in(text)
+        | set(folded_words(text)) - _EMPTY_WORDS
     )
     agent = dict(memory.detail).get("agent", "")
     if agent:

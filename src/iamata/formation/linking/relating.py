@@ -6,15 +6,15 @@ settle here: who is right is worked out at read time. Not symmetric, because fac
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from iamata.formation.linking.names import Index, Named, keys
+from iamata.formation.linking.names import Index, Named, concepts_in, keys, sameness
 from iamata.formation.linking.rules import Verdict, rule
 from iamata.formation.linking.verdicts import GENERAL, general_allergies, judge
 from iamata.model.fact import Fact
 from iamata.model.identifiers import IdMint, content_digest
-from iamata.model.link import Link, LinkSource
+from iamata.model.link import Link, LinkSource, LinkType
 from iamata.model.memory import Experiencer, Memory, MemoryKind
 from iamata.model.statement import Kind
 
@@ -102,7 +102,35 @@ def _related(memory: Memory, index: Index) -> list[tuple[Named, Verdict]]:
             if named.fact.id not in seen and (verdict := judge(memory, named)) is not None
         ]
         found += _latest(hits) if kind is Kind.OBSERVATION else hits
-    return found
+    return [*found, *_reasons(memory, found), *_named_in_wish(memory, index, found)]
+
+
+def _named_in_wish(memory: Memory, index: Index, found: Sequence[tuple[Named, Verdict]]) -> list[tuple[Named, Verdict]]:
+    """ "I'm worried about what lisinopril does to my kidneys": about all that the words of a worry, wish, goal or
+    hindrance name."""
+    said = concepts_in(memory.quote) if memory.kind in _WISHES else set()
+    seen = {named.fact.id for named, _verdict in found}
+    return [
+        (named, rule("same-name"))
+        for kind in (Kind.MEDICATION, Kind.ALLERGY, Kind.CONDITION)
+        for named in index.candidates(kind, said)
+        if named.fact.id not in seen and any(sameness(name, named) for name in said)
+    ]
+
+
+_WISHES: Final = (MemoryKind.CONCERN, MemoryKind.PREFERENCE, MemoryKind.GOAL, MemoryKind.BARRIER)
+
+
+def _reasons(memory: Memory, found: Sequence[tuple[Named, Verdict]]) -> list[tuple[Named, Verdict]]:
+    """Where the memory also says why: what a medicine is taken for, what a disease comes from."""
+    if not dict(memory.detail).get("reason"):
+        return []
+    of = {MemoryKind.MEDICATION: Kind.MEDICATION, MemoryKind.CONDITION: Kind.CONDITION}.get(memory.kind)
+    return [
+        (named, rule("told-why"))
+        for named, verdict in found
+        if named.fact.kind is of and verdict.type in (LinkType.SUPPORTS, LinkType.REFINES)
+    ]
 
 
 def _latest(hits: list[tuple[Named, Verdict]]) -> list[tuple[Named, Verdict]]:

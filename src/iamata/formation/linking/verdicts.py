@@ -126,9 +126,23 @@ def _judge_amounts(memory: Memory, named: Named) -> Verdict:
     if said is not None and held is not None and abs(said - held) > 0.01:
         return rule("other-frequency")
     more = (detail.get("dose") and dose is None and not doses(named)) or (said is not None and held is None)
+    begins = memory.change == "started" or memory.since_said.lower().startswith(_BEGINS)
+    if begins and memory.since_said and _earlier(memory, named.fact):
+        return rule("taken-since")
     if more or moments(memory.quote) - fact_moments(named.fact):
         return rule("taken-with-more-detail")
     return rule("taken-and-recorded")
+
+
+_BEGINS: Final = ("since", "for ", "ever since", "starting")
+
+
+def _earlier(memory: Memory, fact: Fact) -> bool:
+    """Is the beginning that is told before the record's, or of no date where the record has none?"""
+    start = fact.when.start if fact.when is not None else None
+    if start is None:
+        return True
+    return bool(memory.since) and memory.since < start.text[: len(memory.since)]
 
 
 def _negation_category(fact: Fact) -> str | None:
@@ -222,6 +236,8 @@ def _judge_substance(memory: Memory, named: Named, same: Sameness) -> Verdict:
         if _ended(fact):
             return rule("both-past", sure)
         return rule("allergy-over", sure)
+    if memory.since_said and fact.when is None:
+        return rule("allergy-with-beginning", sure)
     reaction = dict(memory.detail).get("reaction", "").lower()
     if reaction and reaction not in named.reactions:
         return rule("allergy-with-reaction", sure)
