@@ -187,7 +187,8 @@ def _read(name: str) -> list[Term]:
 
 @cache
 def clinical() -> Lexicon:
-    """Drugs, symptoms, conditions and allergens. Kinds: drug, drug_in_context (an everyday word too), medicine (any
+    """Drugs, symptoms, conditions and allergens. Kinds: drug, drug_in_context (an everyday word too, as are
+    symptom_in_context and condition_in_context), medicine (any
     medicine), symptom, condition, procedure, allergen; everyday hides an everyday phrase."""
     return Lexicon(term for name in ("drugs", "symptoms", "conditions", "allergens") for term in _read(name))
 

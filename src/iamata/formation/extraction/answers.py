@@ -19,6 +19,7 @@ from iamata.formation.extraction.mention import Mention, details
 from iamata.formation.extraction.openings import FILLERS, stance
 from iamata.formation.extraction.own_words import OWN_KINDS, in_own_words, is_poor
 from iamata.formation.extraction.people import People
+from iamata.formation.extraction.picks import picked_of
 from iamata.formation.extraction.questions import MEDICATION_WORDS, Question, Topic
 from iamata.formation.extraction.scene import Scene
 from iamata.formation.extraction.segmentation import Clause, Sentence
@@ -28,6 +29,7 @@ from iamata.model.memory import Experiencer, MemoryKind, Temporality
 from iamata.model.statement import Polarity
 from iamata.terminology import lexicon
 
+_BODILY: Final = (MemoryKind.SYMPTOM, MemoryKind.CONDITION)
 _ECHOES: Final = MEDICATION_WORDS | {"allergies", "allergy"}  # "Oh, allergies." before the answer
 _LONGEST_ANSWER: Final = 14
 _FIRST: Final = frozenset(("i", "i'm", "i've", "i'd", "me", "my", "myself", "he", "she", "he's", "she's"))
@@ -142,9 +144,10 @@ def read(
         if mentions:
             return mentions
     picked = picked_of(question, sentence)
-    for topic, polarity in picked:
-        answer(topic, polarity)
-    if picked:
+    for pick in picked:
+        place = {"start": pick.start, "end": pick.end, "anchor_start": pick.start, "anchor_end": pick.end}
+        answer(pick.topic, pick.polarity, **(place if pick.end else {}))
+    if picked or question.left:
         return mentions
     if question.which and not question.open:
         return mentions
@@ -154,9 +157,11 @@ def read(
         if question.open == "allergy" and (_some_left(words[after:]) or question.mere or _of_else(words)):
             return mentions
         asked = {topic.concept for topic in question.topics}
-        one = words[:1] == ["no"] and words[1:2] != [","] and len(question.topics) > 1
-        if one and any(m.concept.text in asked for m in own):
+        one = words[:1] == ["no"] and words[1:2] != [","]
+        if one and len(question.topics) > 1 and any(m.concept.text in asked for m in own):
             return mentions  # "No rash.", after several were asked: of the others nothing is said
+        if one and question.topics and any(m.kind in _BODILY and m.start == span[0] for m in own):
+            return mentions  # "No cough.", after another thing was asked
         sort = next((sort for word, sort in reactions.CATEGORIES.items() if word in words), "")
         only = sort and (words[:2] == ["not", "to"] or (words[:1] == ["no"] and words[1:2] and words[1] in _SORTS))
         asked_for = msgspec.structs.replace(question, general=sort) if only else question
@@ -288,6 +293,12 @@ def is_denial(sentence: Sentence) -> bool:
     told, after = stance(sentence.words)
     rest = [word for word in sentence.words[after:] if word[0].isalnum()]
     return told == "no" and len(rest) <= 3
+
+
+def is_bare(sentence: Sentence) -> bool:
+    """ "Yes.", "No, no.": a yes or no and nothing else."""
+    told, after = stance(sentence.words)
+    return told in ("yes", "no") and not any(word[0].isalnum() for word in sentence.words[after:])
 
 
 def allergies_of(effects: Sequence[Mention]) -> list[Mention]:
@@ -431,47 +442,6 @@ def _partial(text: str, sentence: Sentence, people: People) -> str:
     scene = Scene(text, whole, people, None)
     found = medications.change_of(scene, medications.adherence_hits(scene))
     return found[0] if found and found[0] in ("skipped", "ran-out", "reduced", "stopped", "not-started") else ""
-
-
-_YES: Final = frozenset(["yes", "yeah", "yep"])
-_NO: Final = frozenset(["no", "nope"])
-
-
-def picked_of(question: Question, sentence: Sentence) -> list[tuple[Topic, Polarity]]:
-    """Which of the things asked about the answer names, each affirmed or denied: "Nausea yes, vomiting no",
-    "Just sulfa, not penicillin". Only in short pieces without a verb."""
-    words = sentence.words
-    if not question.topics or len(words) > _LONGEST_ANSWER:
-        return []
-    asked = {topic.concept: topic for topic in question.topics}
-    picked: dict[str, Polarity] = {}
-    named = [hit for hit in lexicon.clinical().longest(words) if hit.term.concept in asked]
-    alone = _alone(sentence)
-    for hit in named:
-        before = [word for word in words[max(0, hit.first - 3) : hit.first] if word != ","]
-        at = hit.last + (words[hit.last : hit.last + 1] == [","])
-        after = words[at : at + 1]
-        if after and after[0] in _YES | _NO and words[at + 1 : at + 2] in ([], [","], ["and"], ["but"]):
-            picked[hit.term.concept] = Polarity.AFFIRMED if after[0] in _YES else Polarity.DENIED
-        elif before[-1:] == ["not"] and hit.first <= 4:
-            picked[hit.term.concept] = Polarity.DENIED
-        elif (hit.first in alone and Polarity.DENIED in picked.values()) or (  # "Not aspirin, but codeine."
-            len(words) <= 5
-            and (not before or before[-1] in ("just", "only", "mainly", "mostly"))
-            and (hit.last == len(words) or words[hit.last] in (",", "not", "but", "no"))
-        ):
-            picked[hit.term.concept] = Polarity.AFFIRMED
-    return [(asked[concept], polarity) for concept, polarity in picked.items()]
-
-
-def _alone(sentence: Sentence) -> set[int]:
-    """The first words of the later clauses that have no more than a name's two words."""
-    firsts, at = set(), 0
-    for clause in sentence.clauses:
-        if at and len(clause.words) <= 2:
-            firsts.add(at)
-        at += len(clause.words)
-    return firsts
 
 
 def _assent(text: str, question: Question, span: tuple[int, int], words: Sequence[str], answer: _Answer) -> None:

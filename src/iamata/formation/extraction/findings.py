@@ -53,7 +53,9 @@ def find(scene: Scene) -> list[Finding]:
     composed = _composed(scene)
     covered = [(f.first, f.last) for f in composed]
     found = list(composed)
-    for hit in scene.of("symptom", "condition", "procedure"):
+    for hit in scene.of("symptom", "condition", "procedure", "symptom_in_context", "condition_in_context"):
+        if hit.term.kind.endswith("_in_context") and not _in_context(scene, hit):
+            continue
         if any(a <= hit.first < b or hit.first <= a < hit.last for a, b in covered) and len(hit.term.words) < 3:
             continue
         overlapping = [f for f in composed if f.first < hit.last and hit.first < f.last]
@@ -63,7 +65,7 @@ def find(scene: Scene) -> list[Finding]:
                 hit.first,
                 hit.last,
                 hit.term.concept,
-                hit.term.kind != "symptom",
+                not hit.term.kind.startswith("symptom"),
                 _side(scene, hit.first, hit.last),
                 hit.term.kind == "procedure",
             )
@@ -72,6 +74,54 @@ def find(scene: Scene) -> list[Finding]:
     for finding in sorted(found, key=lambda f: (f.first, f.last)):
         unique.setdefault((finding.concept, finding.side), finding)
     return list(unique.values())
+
+
+# "No blood", "a bit of redness": before a word that is a symptom only where it is counted, and after it.
+_COUNTED: Final = frozenset(["no", "any", "some", "of", "little", "fresh", "a", "or", "without", "nor", "and"])
+_MUCH: Final = frozenset(
+    ["bit", "lot", "lots", "drop", "drops", "spot", "spots", "streak", "streaks", "speck", "specks", "trace", "traces",
+     "sort", "kind", "plenty"]
+)  # fmt: skip
+_THEN: Final = frozenset(
+    [",", ";", "in", "on", "or", "and", "when", "but", "at", "yes", "no", "there", "that", "though", "after", "since"]
+)
+# "Sugar is there", "I have BP": how a disease is told by the name of what is measured.
+_HELD: Final = frozenset(["have", "having", "has", "got", "i've"])
+_NAMED_SO: Final = (
+    ["is", "there"], ["is", "not", "there"], ["isn't", "there"], ["is", "also", "there"], ["also", "is", "there"],
+)  # fmt: skip
+_PATIENTS: Final = frozenset(["patient", "patients", "problem", "problems", "trouble"])
+
+
+def _in_context(scene: Scene, hit: Hit) -> bool:
+    """Does an everyday word name a symptom or disease here?"""
+    words = scene.words
+    if hit.term.kind == "symptom_in_context":
+        before, after = words[: hit.first], words[hit.last :]
+        counted = (
+            before[-1:] != [] and before[-1] in _COUNTED and (before[-1] != "of" or bool(_MUCH & set(before[-2:])))
+        )
+        return counted and (after[:1] == [] or after[0] in _THEN)
+    first, last = _joined(scene, hit)
+    before, after = words[:first], words[last:]
+    if before[-1:] == ["blood"]:
+        return False
+    if (after[:1] and after[0] in _PATIENTS) or any(after[: len(said)] == said for said in _NAMED_SO):
+        return True
+    return before[-1:] != [] and before[-1] in _HELD and (after[:1] == [] or after[0] in (",", "since", "also", "both"))
+
+
+def _joined(scene: Scene, hit: Hit) -> tuple[int, int]:
+    """The words of "BP and sugar": names that are told as one."""
+    first, last = hit.first, hit.last
+    alike = [h for h in scene.names if h.term.kind == hit.term.kind]
+    for other in alike:
+        if other.first == last + 1 and scene.words[last] in ("and", "or", ","):
+            last = other.last
+    for other in reversed(alike):
+        if other.last == first - 1 and scene.words[first - 1] in ("and", "or", ","):
+            first = other.first
+    return first, last
 
 
 def _side(scene: Scene, first: int, last: int) -> str:

@@ -16,6 +16,7 @@ from iamata.formation.extraction.people import People
 from iamata.formation.extraction.scene import Scene
 from iamata.formation.extraction.segmentation import Sentence, sentences
 from iamata.formation.extraction.social import HABITS
+from iamata.formation.extraction.stems import stems
 from iamata.model.memory import MemoryKind
 from iamata.model.session import Speaker
 from iamata.terminology import lexicon
@@ -52,12 +53,13 @@ _DEGREE: Final = frozenset(
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """One thing a question asks about."""
+    """One thing a question asks about; `said`: the stems of the words that name it there."""
 
     kind: MemoryKind
     concept: str
     change: str = ""
     agent: str = ""
+    said: tuple[str, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -69,7 +71,7 @@ class Question(msgspec.Struct, frozen=True):
     answered with a denial, and what comes may take that back; `continued`: it was answered with names, and more may be
     added; `of`: the words for the one relative that it asks about; `mere`: it speaks of allergies without asking
     whether there are any, so a refusal denies none; `state`: what a bad mood, appetite, sleep that it asks after is
-    called."""
+    called; `left`: the answer has told of some of it, and what comes may name the rest."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -90,6 +92,7 @@ class Question(msgspec.Struct, frozen=True):
     of: str = ""
     mere: bool = False
     state: str = ""
+    left: bool = False
 
 
 def asked(before: Sequence[tuple[Speaker, str]], speaker: Speaker | None, relationship: str = "") -> Question | None:
@@ -252,8 +255,10 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
                 continue
             kind = MemoryKind.CONDITION if finding.condition else MemoryKind.SYMPTOM
             kind = MemoryKind.HISTORY if finding.procedure else kind
-            topics.append(Topic(MemoryKind.FAMILY_HISTORY if family else kind, finding.concept))
+            kind = MemoryKind.FAMILY_HISTORY if family else kind
+            topics.append(Topic(kind, finding.concept, said=stems(scene.words[finding.first : finding.last])))
             negative = negative or (not sentence.question and scene.cues.negated(finding.first, finding.last))
+    topics += [t for t in _spreading(sentence.words) if t.concept not in {topic.concept for topic in topics}]
     if _offers(sentence.words):
         opened, topics = "", []
     words = sentence.words
@@ -346,6 +351,30 @@ def _offers(words: Sequence[str]) -> bool:
 
 
 _OFFERED: Final = frozenset(["shall", "will", "should", "can", "may", "could"])
+
+
+_SPREADS: Final = frozenset(
+    ["go", "goes", "going", "spread", "spreads", "radiate", "radiates", "radiating", "move", "moves", "travel",
+     "travels", "shoot", "shoots", "run", "runs"]
+)  # fmt: skip
+_PAINS: Final = frozenset(["pain", "pains", "ache", "it"])
+_WHITHER: Final = 7
+
+
+def _spreading(words: Sequence[str]) -> list[Topic]:
+    """ "Does the pain go into your arm or jaw?": pain in each of the parts it may go to."""
+    verbs = [at for at, word in enumerate(words) if word in _SPREADS and _PAINS & set(words[max(0, at - 2) : at])]
+    if not verbs or words[verbs[0] + 1 : verbs[0] + 2] == ["away"]:
+        return []
+    first = verbs[0] + 1
+    parts = [h for h in lexicon.body().longest(words) if h.term.kind == "part" and first <= h.first <= first + _WHITHER]
+    return [Topic(MemoryKind.SYMPTOM, _pain_of(h), said=stems(words[h.first : h.last])) for h in parts]
+
+
+def _pain_of(part: lexicon.Hit) -> str:
+    name = f"{part.term.concept} pain"
+    known = [term.concept for term in lexicon.clinical().exact(name) if term.kind == "symptom"]
+    return known[0] if known else name[0].upper() + name[1:]
 
 
 def _of_a_class(scene: Scene, named: Sequence[lexicon.Hit]) -> bool:

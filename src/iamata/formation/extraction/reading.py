@@ -19,8 +19,10 @@ from iamata.formation.extraction import (
     medications,
     openings,
     own_words,
+    picks,
     questions,
     reactions,
+    second_thoughts,
     social,
     wishes,
 )
@@ -72,6 +74,7 @@ def mentions(
         more = questions.asked(before[:-1], speaker, turn.people.relationship)  # "And being able to lift the baby."
         question = more if more is not None and more.open in own_words.OWN_KINDS else None
     every = list(sentences(text))
+    bare: list[Mention] | None = None  # what a mere yes or no has just said
     for at, sentence in enumerate(every):
         order = order_in(sentence.words)
         if order == "machine":
@@ -83,14 +86,20 @@ def mentions(
         repaired = sentence.words[:1] == ["no"] or any(clause.repair for clause in sentence.clauses)
         if question is not None and question.continued and not _adds(text, sentence) and not repaired:
             question = None
-        if found and at and _takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
-            found = _without_last(found, sentence)
+        if found and at and second_thoughts.takes_back(sentence) and any(m.end > every[at - 1].start for m in found):
+            found = second_thoughts.without_last(found, sentence)
             continue
         if assents := turn.asks_assent(sentence, at, every):
             turn.hear(sentence)
             question = assents
             continue
+        turned = second_thoughts.thought_again(text, every[at - 1].end, sentence.end, bare) if bare else []
+        if bare and turned:
+            found = [mention for mention in found if mention not in bare]
+            question = None
         made = turn.read(sentence, found, question)
+        found += [m for m in turned if m.concept.text not in {mention.concept.text for mention in made}]
+        bare = made if question is not None and question.topics and answers.is_bare(sentence) else None
         if order == "chart":
             made = [msgspec.structs.replace(m, certain=False) for m in made if _may_be_noted(m)]
         found.extend(made)
@@ -101,33 +110,10 @@ def mentions(
         elif question is not None and question.open == "allergy" and answers.is_denial(sentence):
             question = msgspec.structs.replace(question, topics=(), taken_back=True)  # "No. Oh wait, codeine."
         else:
-            question = None
+            question = picks.left(question, sentence, made) if question is not None else None
+    if bare and (turned := second_thoughts.thought_again(text, every[-1].end, len(text), bare)):  # "Yes. Wait, no."
+        found = [mention for mention in found if mention not in bare] + turned
     return _ordered(found if speaker is None else _without_contradiction(found))
-
-
-# A sentence that takes back what stands before it is short ("That was a mistake, sorry.").
-_TAKES_BACK: Final = 7
-
-
-def _takes_back(sentence: Sentence) -> bool:
-    """Does the sentence only say that what was said before it is not so?"""
-    words = [word for word in sentence.words if word[0].isalnum()]
-    hits = [hit for hit in lexicon.cues().every(words) if hit.term.kind == "taken_back"]
-    return len(words) <= _TAKES_BACK and any(hit.first <= 2 for hit in hits)
-
-
-def _without_last(found: Sequence[Mention], sentence: Sentence) -> list[Mention]:
-    """Without what the sentence before said, and what was said of the same thing earlier in the turn. An allergy or a
-    disease is then denied, in a stretch that holds the sentence which takes it back."""
-    end = max(mention.end for mention in found)
-    wrong = {(m.kind, m.concept.text) for m in found if m.end == end}
-    kept = [m for m in found if (m.kind, m.concept.text) not in wrong]
-    for mention in found:
-        if mention.end == end and mention.experiencer is Experiencer.PATIENT:
-            turned = _retracted(mention)
-            if turned is not mention:
-                kept.append(msgspec.structs.replace(turned, end=sentence.end))
-    return kept
 
 
 def _goes_on(question: questions.Question, sentence: Sentence, made: Sequence[Mention]) -> bool:
@@ -265,8 +251,8 @@ class _Turn:
                 return found
             return answers.read(self.text, sentence, question, found, self.said_at, self.people) or found
         if question is not None:
-            picked = {topic.concept for topic, _polarity in answers.picked_of(question, sentence)}
-            found = [mention for mention in found if mention.concept.text not in picked]
+            picked = picks.picked_of(question, sentence)
+            found = [mention for mention in found if not picks.said_otherwise(picked, mention)]
             found = answers.of_family(question, self.text, answers.reacted(question, answers.narrowed(question, found)))
             found.extend(answers.read(self.text, sentence, question, found, self.said_at, self.people))
         return found
@@ -427,7 +413,7 @@ def _joined(
 ) -> tuple[list[Mention], list[Mention]]:
     """What this clause does to the one before: mends it, ends it, gives its reaction or its cause."""
     clause = scene.clause
-    anothers = not made and _is_anothers(scene)
+    anothers = not made and second_thoughts.is_anothers(scene)
     before = [m for m in found or (earlier if clause.repair or anothers else []) if m.end <= clause.start]
     last = [m for m in before if m.end == max(b.end for b in before)] if before else []
     if anothers and last:
@@ -441,7 +427,7 @@ def _joined(
             (found if wrong in found else earlier).remove(wrong)
         return found, made
     if clause.joined and last and not made and scene.cues.of("retraction"):
-        return [_retracted(m) if m in last else m for m in found], made
+        return [second_thoughts.retracted(m) if m in last else m for m in found], made
     unsaid = not made or (len(scene.words) <= _ENDS and all(m.kind is MemoryKind.ADHERENCE for m in made))
     over = scene.cues.of("over")
     of_it = scene.words[:1] and (scene.words[0] in _ANAPHORS or any(scene.words[h.last - 1] == "it" for h in over))
@@ -461,27 +447,6 @@ def _joined(
     if clause.joined and last and made:
         return _caused(scene, found, made, last)
     return found, made
-
-
-_BEFORE_REPAIR: Final = 12  # characters
-
-
-def _is_anothers(scene: Scene) -> bool:
-    """ "(No, sorry,) that's my sister": what was told before is another person's."""
-    if scene.words[:1] not in (["that's"], ["it's"], ["that"]) or len(scene.words) > _SHORT:
-        return False
-    led = lexicon.split_words(scene.text[max(0, scene.clause.start - _BEFORE_REPAIR) : scene.clause.start])
-    if not scene.clause.repair and not {"no", "sorry", "wait", "not"} & {spot.word for spot in led}:
-        return False
-    people = [hit for hit in lexicon.kinship().longest(scene.words) if hit.term.kind in ("relative", "other")]
-    return any(hit.last == len(scene.words) for hit in people)
-
-
-def _retracted(mention: Mention) -> Mention:
-    """What was believed and is taken back ("… but it turns out I'm not") is denied."""
-    if mention.kind in (MemoryKind.ALLERGY, MemoryKind.CONDITION) and mention.polarity is Polarity.AFFIRMED:
-        return msgspec.structs.replace(mention, polarity=Polarity.DENIED)
-    return mention
 
 
 def _mended(scene: Scene, wrong: Mention) -> Mention | None:

@@ -364,6 +364,8 @@ def _starts(words: Sequence[str], at: int) -> bool:
         return at + 2 < len(words) and words[at + 2] not in ("taking", "using", "to")
     if _marks_turn(words, at):
         return True
+    if word in (",", "and") and words[at - 1] == "there" and nxt and nxt not in ("and", "or", "in", "at", "on"):
+        return at + 2 < len(words) and "there" in words[at + 2 : at + 7]  # "Fever is there, cough is not there"
     if word in (";", "–", "—") or (word == "-" and words[at - 1][0].isalnum() and nxt in _SUBJECTS):
         return True
     if word in _BREAKS:
