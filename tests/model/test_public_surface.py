@@ -153,7 +153,7 @@ UNREVIEWED = {
     "drug_fillers": 3,
     "drug_forms": 9,
     "kb_kinds": 20,
-    "link_rules": 51,
+    "link_rules": 55,
     "proxy_rules": 1,
     "route_groups": 2,
     "sensitivity_codes": 4,
