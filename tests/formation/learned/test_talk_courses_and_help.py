@@ -109,6 +109,14 @@ def test_an_allergic_sign_and_what_it_comes_from_are_an_allergy(text: str, subst
         "When I was on holiday I got a rash and took Benadryl.",
         "If I get hives after penicillin I'll call you.",
         "I get a rash with stress.",
+        "With Benadryl my hives are under control.",
+        "On prednisone my rash is nearly invisible.",
+        "With hydrocortisone cream the rash doesn't itch.",
+        "After prednisone my face swelling went down.",
+        "When I took Benadryl my hives went down.",
+        "When I took Benadryl the rash went.",
+        "Once I was on prednisone the rash was gone.",
+        "I had hives after my ibuprofen ran out.",
         "No rash with the amoxicillin.",
     ],
 )
@@ -151,6 +159,7 @@ def test_who_helps_the_patient_at_home_is_a_circumstance(text: str, concept: str
         "The cream my daughter gave me helps me.",
         "My wife's cooking helps me.",
         "My daughter helps with her brother.",
+        "My son helps my wife.",
         "My mom never helped me.",
         "My daughter would help me if she could.",
         "My dad takes his tablets with food.",
@@ -253,3 +262,18 @@ def test_what_was_told_and_is_not_so_is_denied_and_what_is_over_stays_told() -> 
     assert {(m.polarity.value, m.temporality.value) for m in said("I used to smoke but I don't.")} == {
         ("affirmed", "past"), ("denied", "past"),
     }  # fmt: skip
+
+
+def test_a_disease_that_was_got_under_control_did_not_begin_then() -> None:
+    assert disease("I got my asthma under control in my twenties.").since_said == ""
+
+
+def test_what_cannot_be_had_is_an_allergy_in_doubt_and_after_an_event_none() -> None:
+    def answered(asked: str, text: str) -> list[tuple[str, bool]]:
+        found = mentions(text, before=[(Speaker.CLINICIAN, asked)], speaker=Speaker.PATIENT)
+        return [(m.concept.text, m.certain) for m in found if m.kind is MemoryKind.ALLERGY]
+
+    assert answered("Is there anything you can't take?", "Ibuprofen, because of my kidneys.") == [("Ibuprofen", False)]
+    assert answered("Is there anything you can't eat?", "No.") == []
+    assert answered("Anything you can't eat since the surgery?", "Nuts.") == []
+    assert answered("What are you allergic to?", "Ibuprofen.") == [("Ibuprofen", True)]

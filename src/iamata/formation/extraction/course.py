@@ -39,6 +39,11 @@ _BEGINS: Final = re.compile(
     r"|first (?:got|had|noticed)|(?:i|he|she) (?:first )?got)\b",
     re.IGNORECASE,
 )
+# "I got my asthma under control in my twenties": it was there.
+_MANAGED: Final = re.compile(
+    r"\bgot\b.*\b(?:under control|sorted|treated|checked|tested|removed|out|better|rid of|over|through)\b",
+    re.IGNORECASE,
+)
 # How it runs: a verb of its own, or a degree after the verb "to be".
 _FLARES: Final = re.compile(
     r"\b(?:flares?(?: up)?|flaring(?: up)?|plays? up|playing up|acts? up|acting up|kicks? off|kicks? in|gets? going"
@@ -69,7 +74,7 @@ def onset(scene: Scene, first: int, last: int) -> str:
     "I had it as a child" tells no beginning."""
     text = scene.text[scene.clause.start : scene.clause.end]
     life = _LIFE.search(text)
-    begins = _BEGINS.search(text)
+    begins = None if _MANAGED.search(text) else _BEGINS.search(text)
     if life is None or begins is None or (life.start() < begins.end() and begins.start() < life.end()):
         return ""
     start, end = scene.characters(first, last)

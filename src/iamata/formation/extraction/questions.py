@@ -70,8 +70,9 @@ class Question(msgspec.Struct, frozen=True):
     allergies besides those that are known; `known`: those that the question itself leaves out; `taken_back`: it was
     answered with a denial, and what comes may take that back; `continued`: it was answered with names, and more may be
     added; `of`: the words for the one relative that it asks about; `mere`: it speaks of allergies without asking
-    whether there are any, so a refusal denies none; `state`: what a bad mood, appetite, sleep that it asks after is
-    called; `left`: the answer has told of some of it, and what comes may name the rest."""
+    whether there are any, so a refusal denies none; `avoided`: it asks what cannot be had, for whatever reason;
+    `state`: what a bad mood, appetite, sleep that it asks after is called; `left`: the answer has told of some of it,
+    and what comes may name the rest."""
 
     text: str
     topics: tuple[Topic, ...] = ()
@@ -91,6 +92,7 @@ class Question(msgspec.Struct, frozen=True):
     continued: bool = False
     of: str = ""
     mere: bool = False
+    avoided: bool = False
     state: str = ""
     left: bool = False
 
@@ -207,6 +209,7 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
     topics: list[Topic] = []
     known: list[str] = []
     opened, general, negative, family, others = "", reactions.NO_ALLERGIES, False, False, False
+    avoided = False
     mere = _only_speaks(sentence.words)
     asker = asker if asker is not Speaker.PATIENT else Speaker.CLINICIAN
     for clause in sentence.clauses:
@@ -228,7 +231,8 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         ]:
             topics += [Topic(MemoryKind.ALLERGY, h.term.concept) for h in listed]
             continue
-        if _reacts(scene.words) or _of_surroundings(scene):
+        avoided = avoided or _avoids(scene.words)
+        if avoided or _reacts(scene.words) or _of_surroundings(scene):
             opened = "allergy"
             mere = True
             continue
@@ -290,6 +294,7 @@ def _read_question(text: str, sentence: Sentence, asker: Speaker, relationship: 
         lasting=lasting,
         degree=bool(held & _DEGREE) or _how(words, ("bad", "severe", "strong", "painful")),
         mere=mere,
+        avoided=avoided,
         state=_state(sentence.words),
         plain=any(pair in text_of for pair in _PLAINLY),
         others=others,
@@ -391,18 +396,24 @@ _ANYTHING: Final = frozenset(["anything", "any", "what", "things"])
 
 
 def _reacts(words: Sequence[str]) -> bool:
-    """ "Anything you react to?", "Is there anything you can't have?", "Anything that doesn't agree with you?": which
-    allergies there are."""
+    """ "Anything you react to?", "What do you react to?": which allergies there are."""
     reacting = [at for at, word in enumerate(words) if word in ("react", "reacts", "reacted", "reacting")]
-    text = " ".join(words)
-    reacting += [len(text[: found.start()].split()) for found in _CANNOT.finditer(text)]
     return bool(reacting) and bool(_ANYTHING & set(words[: reacting[0]]))
+
+
+def _avoids(words: Sequence[str]) -> bool:
+    """ "Is there anything you can't have?", "Anything that doesn't agree with you?": what is avoided, perhaps for an
+    allergy; not "Anything you can't eat since the surgery?"."""
+    text = " ".join(words)
+    found = _CANNOT.search(text)
+    return found is not None and bool(_ANYTHING & set(text[: found.start()].split())) and not _NOW & set(words)
 
 
 # "An entry for lidocaine on your allergy list", "aspirin under allergies".
 _LISTED: Final = re.compile(
     r"\b(?:on|in|under|among) (?:(?:your|his|her|the|file) )?allerg(?:y list|ies)\b|\ballergy list\b"
 )
+_NOW: Final = frozenset(["since", "after", "yet", "now", "still", "today", "because"])
 _CANNOT: Final = re.compile(
     r"\b(?:(?:you|he|she) (?:can't|cannot|can not|mustn't|shouldn't|couldn't) (?:have|take|eat|tolerate|touch)"
     r"|(?:doesn't|don't|didn't|disagrees|disagreed)(?: agree)? with (?:you|him|her)"

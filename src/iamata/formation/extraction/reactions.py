@@ -61,31 +61,13 @@ _BUT: Final = frozenset(["besides", "except", "apart", "aside", "than", "bar"]) 
 _SAID_BEFORE: Final = frozenset(["said", "told", "wrote", "put"])
 _EARLIER: Final = frozenset(["before", "earlier", "last", "already", "first"])
 _RELIEVED: Final = frozenset(
-    [
-        "helps",
-        "help",
-        "helped",
-        "relieves",
-        "relieved",
-        "eases",
-        "eased",
-        "for",
-        "better",
-        "calms",
-        "away",
-        "settles",
-        "settle",
-        "settled",
-        "clears",
-        "clear",
-        "cleared",
-        "disappears",
-        "goes",
-        "gone",
-        "stops",
-        "stopped",
-    ]
+    ["helps", "help", "helped", "relieves", "relieved", "eases", "eased", "for", "better", "calms", "away", "settles"]
 )
+# That a sign went, beside a substance: it came of something else.
+_SETTLED: Final = _RELIEVED | frozenset(
+    ["settle", "settled", "clears", "clear", "cleared", "disappears", "went", "goes", "gone", "stops", "stopped",
+     "less", "fewer", "control", "controlled", "rarely", "hardly"]
+)  # fmt: skip
 _ONLY: Final = frozenset(["just", "only"])
 _MARKERS: Final = frozenset((
     "about", "clinic", "bracelet", "form", "list", "card", "band", "alert", "nurse", "tablets", "tablet", "spray",
@@ -375,6 +357,8 @@ def read_effects(scene: Scene, carried: str) -> list[Mention]:
         return _sign_from(scene, carried)
     if scene.cues.hypothetical(agents[0][0]) and not _habitual(scene):
         return []
+    if _GONE.search(" ".join(scene.words[symptoms[0].last :])):
+        return []  # "once I was on prednisone the rash was gone"
     return _told(scene, agents, symptoms)
 
 
@@ -390,6 +374,10 @@ def _beside(told: tuple[int, int], agent: tuple[int, int, str]) -> bool:
     return 0 <= told[0] - agent[1] <= 4 or 0 <= agent[0] - told[1] <= 4 or told[0] < agent[0] < told[1]
 
 
+_GONE: Final = re.compile(
+    r"^(?:\w+ ){0,3}?(?:gone|cleared|settled|disappeared|vanished|(?:went|goes|gone|going) (?:away|down)|under control"
+    r"|went$)"
+)
 _WHENEVER: Final = frozenset(["when", "whenever", "time", "after", "once"])
 _TAKERS: Final = frozenset(["i", "he", "she", "we", "i'm", "he's", "she's", "i've", "they"])
 _HAVING: Final = frozenset(
@@ -406,7 +394,7 @@ def _occasions(words: Sequence[str]) -> list[tuple[int, int]]:
     """ "When I had …", "last time he was on …", "once she tried …", with a substance to follow: the stretches that tell
     on which occasion something was taken."""
     found = []
-    if words[:1] and words[0] in ("with", "on", "after", "from") and not _RELIEVED & set(words):
+    if words[:1] and words[0] in _LEADS and _COMES & set(words) and not _SETTLED & set(words):
         led = lexicon.clinical().longest(words[1:5])  # "With codeine, my lips and tongue swell up"
         found += [(0, 1)] if any(hit.first <= 1 and hit.term.kind in ("drug", "allergen") for hit in led) else []
     for at in range(len(words) - 2):
@@ -423,6 +411,12 @@ def _occasions(words: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
+_LEADS: Final = frozenset(["with", "on", "after", "from"])
+# That a sign comes on: "with Benadryl my hives are bearable" tells of one that is there already.
+_COMES: Final = frozenset(
+    ["get", "gets", "got", "break", "breaks", "broke", "come", "comes", "came", "swell", "swells", "swelled", "develop",
+     "develops", "developed", "erupt", "erupts", "erupted"]
+)  # fmt: skip
 _FROM: Final = frozenset(["after", "from", "off", "with", "on", "to"])
 _CAUSES: Final = frozenset(["from", "off", "to"])
 _TREATED: Final = frozenset(
@@ -448,8 +442,10 @@ def _sign_from(scene: Scene, carried: str) -> list[Mention]:
             between = scene.words[max(sign.last, *again, 0) : agent[0]]  # "broke out in a rash": told twice
             if not between or between[0] not in _FROM or not set(between[1:]) <= _FILL:
                 continue
-            if (_TREATED | {"for"}) & set(scene.words[: sign.first]) or _RELIEVED & set(scene.words[sign.last :]):
+            if (_TREATED | {"for"}) & set(scene.words[: sign.first]) or _SETTLED & set(scene.words[sign.last :]):
                 continue
+            if medications.adherence_hits(scene):
+                continue  # "after my ibuprofen ran out"
             if scene.cues.hypothetical(sign.first) or scene.cues.negated(sign.first, sign.last):
                 continue
             return _told(scene, [agent], [sign])

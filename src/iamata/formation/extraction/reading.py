@@ -293,7 +293,7 @@ class _Turn:
                 or openings.thinks_again(scene.words[after:])
                 or _nothing_but_names(scene, after)
             ):  # "No, just penicillin.", "no, um, well, nickel", "No, sulfa."
-                allergies = _named_in_answer(scene)
+                allergies = _named_in_answer(scene, avoided=question is not None and question.avoided)
         if question is not None and not allergies and not effects and _puts_in_place(scene, question):
             allergies = _named_in_answer(scene)
         made += [*allergies, *effects]
@@ -313,7 +313,7 @@ class _Turn:
         return [m for m in made if m is not None]
 
 
-def _named_in_answer(scene: Scene) -> list[Mention]:
+def _named_in_answer(scene: Scene, *, avoided: bool = False) -> list[Mention]:
     """ "Penicillin.", "just shellfish and latex" after "Any allergies?"."""
     named = [hit for hit in scene.of("drug", "allergen", "drug_in_context") if not _is_remedy(scene, hit)]
     if openings.stance(scene.words)[0] != "no":  # "Nuts, all of them bar almonds"
@@ -321,7 +321,7 @@ def _named_in_answer(scene: Scene) -> list[Mention]:
             hit for hit in named if not named[0].first < hit.first or not reactions.left_out(scene.words, hit.first)
         ]
     person = scene.owner(named[0].first, named[0].last) if named else None  # "cats" and "dogs" are no persons here
-    doubted = any(
+    doubted = avoided or any(
         pair in (["can't", "take"], ["can't", "have"], ["cannot", "take"])
         for pair in [scene.words[at : at + 2] for at in range(len(scene.words))]
     )

@@ -38,7 +38,7 @@ def read(scene: Scene, speaker: Speaker | None) -> list[Mention]:
 _HELPS: Final = re.compile(
     r"^(?:helps|help|helping|looks after|look after|looking after|cares for|care for|takes care of|take care of"
     r"|checks (?:in )?on|checks up on|check on|looks in on|look in on|pops in on|stays with|sits with|sees to) "
-    r"(?:out )?(?:with )?(?:me|us|my|our)\b"
+    r"(?:out )?(?:me|us)\b|^(?:helps|help|helping) (?:out )?with (?:my|our)\b"
     r"|^(?:does|do|doing|cooks|cook|cleans|clean|shops|shop|drives|drive|brings|bring|gives me|give me|fills|fill"
     r"|sorts|sort|manages|manage|washes|wash|dresses|dress|collects|collect) "
     r"(?:(?:out|all|most|all of|most of) )?(?:my|our|for me|for us)\b"

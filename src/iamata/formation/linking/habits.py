@@ -19,7 +19,8 @@ from iamata.model.statement import Polarity
 from iamata.terminology.tables import rows
 
 _NUMBER: Final = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|half|pack|packs)\b"
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen"
+    r"|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|half|pack|packs)\b"
 )
 _FOR_EVER: Final = re.compile(r"\b(?:never|ever|life[- ]?long|(?:all|in) (?:my|his|her) life)\b")
 _MORE: Final = re.compile(r"\b(?:when|until|since|after|before) (?:i|he|she|my|his|her|the)\b")
